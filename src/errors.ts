@@ -1,0 +1,104 @@
+/**
+ * Every error Parley throws: one base class, one code union, one table of meaning and remedy.
+ *
+ * A code never changes its meaning. Messages may: branch on `error.code`, not on text. No message carries a sealed
+ * state, a token, a key or the content of an answer.
+ */
+
+/** code -> what it means and what to do about it. */
+export const ERROR_TABLE = {
+  configuration: "An option is missing or wrong. The message names it; nothing was started.",
+  sdk_incompatible: "The installed MCP SDK lacks something Parley mounts on. Install a version Parley is tested with.",
+  invalid_form: "A form schema cannot be sent (property and rule are named). Change the schema.",
+  invalid_question: "A question is malformed (field and rule are named). Change the question.",
+  duplicate_key: "Two uses of one key in one run. Give each its own key; number keys in loops.",
+  flow_diverged: "A run did not repeat what its journal records. Make the path stable or raise the flow's version.",
+  question_unstable: "A question changed round after round. Take clocks, prices and randomness out of its text.",
+  invalid_answer: "An answer stayed invalid after the allowed attempts.",
+  input_declined: "A person said no. Catch it to offer an alternative; the default result says so.",
+  input_cancelled: "A question was dismissed without an answer.",
+  step_failed: "A step threw. The failure is recorded and is thrown again on replay.",
+  step_value: "A step returned what JSON cannot carry; the path is named. Return plain JSON.",
+  limit_exceeded: "A limit was passed; the message names it and the largest entry. Raise the option or keep less.",
+  state_refused: "requestState did not verify. The caller sees one fixed refusal; the reason is on the event hook.",
+  missing_capability: "The client did not declare what a question needs (-32021).",
+  unsettled: "The flow used Parley after its round was over. Await every question and step.",
+  unanswerable: "Nobody here can answer the question; it is named. Give the call a responder or an answers file.",
+  rounds_exceeded: "The server still asks after the allowed rounds. The last questions are attached.",
+  invalid_interim: "The server's input_required result breaks the revision's rules; the rule is named.",
+  invalid_result: "The server's result cannot be read.",
+  leg_timeout: "One request took longer than legTimeoutMs.",
+  human_timeout: "Nobody answered within humanTimeoutMs. Nothing was sent in their name.",
+  aborted: "The call was aborted by its owner.",
+  call_state: "The call is not in a state that allows this (already answered, finished or in flight).",
+  invalid_resume: "The saved call cannot be resumed; the field is named.",
+  invalid_content: "An answer does not fit the question; the field is named. Nothing was sent.",
+  usage: "The command line, a file or a module is wrong; the message names what and how to mend it.",
+} as const;
+
+/** Stable identifier of an error; see {@link ERROR_TABLE}. */
+export type ParleyErrorCode = keyof typeof ERROR_TABLE;
+
+/** Base of all errors of this package. `details` is safe to log. */
+export class ParleyError extends Error {
+  readonly code: ParleyErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ParleyErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: Record<string, unknown> } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+}
+
+/** A person declined the question `key` (ElicitResult action "decline"). */
+export class InputDeclined extends ParleyError {
+  readonly key: string;
+  constructor(key: string) {
+    super("input_declined", `The request for "${key}" was declined.`, { details: { key } });
+    this.key = key;
+  }
+}
+
+/** The question `key` was dismissed without an answer (ElicitResult action "cancel"). */
+export class InputCancelled extends ParleyError {
+  readonly key: string;
+  constructor(key: string) {
+    super("input_cancelled", `The request for "${key}" was cancelled.`, { details: { key } });
+    this.key = key;
+  }
+}
+
+/** The answer to `key` stayed invalid after the allowed attempts; `reason` is the last complaint. */
+export class InvalidAnswer extends ParleyError {
+  readonly key: string;
+  readonly reason: string;
+  constructor(key: string, reason: string) {
+    super("invalid_answer", `No valid answer to "${key}": ${reason}`, { details: { key, reason } });
+    this.key = key;
+    this.reason = reason;
+  }
+}
+
+/** A recorded failure of step `key`. `failure` is data: class identity does not survive a round; match on its code. */
+export class StepFailed extends ParleyError {
+  readonly key: string;
+  readonly failure: StepFailure;
+  constructor(key: string, failure: StepFailure, cause?: unknown) {
+    super("step_failed", `Step "${key}" failed: ${failure.message}`, { cause, details: { key, name: failure.name } });
+    this.key = key;
+    this.failure = failure;
+  }
+}
+
+/** What of a thrown value is recorded. */
+export interface StepFailure {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string | number;
+}
