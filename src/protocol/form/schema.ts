@@ -1,0 +1,125 @@
+import { inputRequired, type StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import { ParleyError } from "../../errors.ts";
+import type { FormSchema } from "../types.ts";
+import { checkFormSchema } from "./check.ts";
+import type { Field } from "./field-types.ts";
+import { readForm } from "./fields.ts";
+import { type FormOptions, type ResolvedFormOptions, resolveFormOptions } from "./form-options.ts";
+import type { FormSource, FormValue } from "./form-value.ts";
+import { withoutValues } from "./redact.ts";
+import { type ContentIssue, checkContent, describeIssues } from "./validate.ts";
+
+/** Whether content answers a form. `reason` names the fields, has at most 500 characters and repeats no typed value. */
+export type FormVerdict<T = unknown> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly reason: string };
+
+/** A form that may be sent: checked once, then used for every round. */
+export interface PreparedForm<T = unknown> {
+  /** What goes on the wire as `requestedSchema`, deep-frozen. */
+  readonly wire: FormSchema;
+  /**
+   * Judges the `content` of an accept. It must first satisfy `wire`, so that nothing the form did not allow reaches
+   * the author's schema (B15); then a Standard Schema has the last word and yields its own output, defaults and
+   * transforms applied. Missing content is `{}` (B23); fields the form does not have are ignored (A18). The verdict
+   * is a promise only if the schema is asynchronous. What the schema's own code throws is not caught.
+   */
+  validate(content: unknown): FormVerdict<T> | Promise<FormVerdict<T>>;
+}
+
+/** By schema and options; a Standard Schema is immutable, and of a wire schema only our own frozen copy is kept. */
+const cache = new WeakMap<object, Map<string, PreparedForm>>();
+
+/**
+ * Prepares a form from a Standard Schema with JSON conversion (zod 4, ArkType, Valibot through its
+ * `toStandardJsonSchema`) or from the wire schema itself. Standard Schemas are converted by the SDK; both are then
+ * checked by {@link checkFormSchema}.
+ * @throws ParleyError "invalid_form" with `details.rule` and, where one is to blame, `details.property`.
+ */
+export function prepareForm<const S extends FormSource>(schema: S, options?: FormOptions): PreparedForm<FormValue<S>>;
+export function prepareForm(schema: FormSource, options?: FormOptions): PreparedForm {
+  const resolved = resolveFormOptions(options);
+  const variant = JSON.stringify(Object.values(resolved));
+  const known = isObject(schema) ? cache.get(schema)?.get(variant) : undefined;
+  if (known !== undefined) return known;
+  const standard = isStandardSchema(schema);
+  const form = standard ? fromStandard(schema, resolved) : fromWire(schema, resolved);
+  const key = standard ? schema : form.wire;
+  cache.set(key, (cache.get(key) ?? new Map<string, PreparedForm>()).set(variant, form));
+  return form;
+}
+
+function fromWire(schema: unknown, options: ResolvedFormOptions): PreparedForm {
+  const wire = checkFormSchema(schema, options);
+  const fields = fieldsOf(wire, options);
+  return Object.freeze({
+    wire,
+    validate(content: unknown): FormVerdict {
+      const checked = checkContent(fields, content, { unknownKeys: "ignore" });
+      return checked.ok ? { ok: true, value: checked.content } : { ok: false, reason: describeIssues(checked.issues) };
+    },
+  });
+}
+
+function fromStandard(schema: StandardSchemaWithJSON, options: ResolvedFormOptions): PreparedForm {
+  const wire = checkFormSchema(convert(schema), options);
+  const fields = fieldsOf(wire, options);
+  return Object.freeze({
+    wire,
+    validate(content: unknown): FormVerdict | Promise<FormVerdict> {
+      const checked = checkContent(fields, content, { unknownKeys: "ignore" });
+      if (!checked.ok) return { ok: false, reason: describeIssues(checked.issues) };
+      const verdict = (result: StandardResult): FormVerdict => {
+        if (result.issues === undefined) return { ok: true, value: result.value };
+        const hide = (message: string) => withoutValues(message, fields, checked.content);
+        return { ok: false, reason: describeIssues(result.issues.map((issue) => readIssue(issue, fields, hide))) };
+      };
+      const result = schema["~standard"].validate(checked.content);
+      return result instanceof Promise ? result.then(verdict) : verdict(result);
+    },
+  });
+}
+
+type StandardResult = Awaited<ReturnType<StandardSchemaWithJSON["~standard"]["validate"]>>;
+type StandardIssue = NonNullable<StandardResult["issues"]>[number];
+
+function readIssue(issue: StandardIssue, fields: readonly Field[], hide: (message: string) => string): ContentIssue {
+  const first = issue.path?.[0];
+  const key = typeof first === "object" ? first.key : first;
+  const message = hide(issue.message);
+  return fields.some((field) => field.name === key)
+    ? { field: String(key), reason: `is not accepted: ${message}` }
+    : { field: "", reason: message };
+}
+
+/** The wire schema by the SDK's own converter, whose complaint names the offending property and keyword. */
+function convert(schema: StandardSchemaWithJSON): unknown {
+  try {
+    const request = inputRequired.elicit({ message: "", requestedSchema: schema });
+    return (request.params as { requestedSchema?: unknown }).requestedSchema;
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new ParleyError("invalid_form", message, { cause, details: blame(message) });
+  }
+}
+
+/** The first `properties.<name>[.<keyword>]` of the SDK's complaint. */
+function blame(message: string): Record<string, unknown> {
+  const path = /: properties\.([^,]+)/.exec(message)?.[1];
+  if (path === undefined) return { rule: /: ([$\w]+)(?:,|$)/.exec(message)?.[1] ?? "conversion" };
+  const dot = path.lastIndexOf(".");
+  return dot < 1 ? { property: path, rule: "type" } : { property: path.slice(0, dot), rule: path.slice(dot + 1) };
+}
+
+function fieldsOf(wire: FormSchema, { maxProperties, maxOptions }: ResolvedFormOptions): readonly Field[] {
+  return readForm(wire, { maxFields: maxProperties, maxOptions });
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+function isStandardSchema(value: unknown): value is StandardSchemaWithJSON {
+  const standard = isObject(value) ? (value as Partial<StandardSchemaWithJSON>)["~standard"] : undefined;
+  return typeof standard?.validate === "function";
+}
