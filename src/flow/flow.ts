@@ -1,0 +1,147 @@
+import { InputCancelled, InputDeclined, InvalidAnswer, ParleyError } from "../errors.ts";
+import { missingCapabilities } from "../protocol/capabilities.ts";
+import type { ClientCapabilities } from "../protocol/types.ts";
+import type { Outcome, Question } from "../replay/question.ts";
+import type { Asker } from "../replay/round.ts";
+import type { Principal } from "../state/index.ts";
+import { checkKey, confirmQuestion, formQuestion, rootsQuestion, sampleQuestion, urlQuestion } from "./questions.ts";
+import type { CapabilityName, Flow, OutcomeQuestions, Progress, Recorded, StepOptions, UrlQuestion } from "./types.ts";
+
+/** What the serving side knows about the request in hand. */
+export interface FlowContext {
+  readonly signal: AbortSignal;
+  readonly caller: Principal | null;
+  readonly round: number;
+  readonly callId: string;
+  readonly capabilities: ClientCapabilities | undefined;
+  sendProgress(progress: Progress): Promise<void>;
+}
+
+/** The author's `flow`, over one run of the engine. */
+export function createFlow(asker: Asker, context: FlowContext): Flow {
+  // Async, so that a malformed question rejects instead of throwing in the middle of a Promise.all list.
+  async function ask<T>(key: string, question: () => Question): Promise<Outcome<T>> {
+    checkKey(key);
+    return (await asker.ask(question())) as Outcome<T>;
+  }
+
+  async function askUrl(key: string, question: UrlQuestion): Promise<Outcome<void>> {
+    const agreed = await ask<void>(key, () => urlQuestion(key, question));
+    if (agreed.action === "accept" && question.until !== undefined) await completion(key, question, question.until);
+    return agreed;
+  }
+
+  /** After consent: waits for the end of what the link leads to, under a key of its own. */
+  async function completion(
+    key: string,
+    question: UrlQuestion,
+    until: NonNullable<UrlQuestion["until"]>,
+  ): Promise<void> {
+    const { waitMs = 600_000, pollMs = 25_000, everyMs = 500 } = question;
+    if (await asker.wait(`${key}#done`, { until, waitMs, pollMs, everyMs })) return;
+    const message = `What the link of "${key}" leads to was not finished within ${waitMs} ms (waitMs).`;
+    throw new ParleyError("url_incomplete", message, { details: { key, waitMs } });
+  }
+
+  const asked: OutcomeQuestions = {
+    form: (key, question) => ask(key, () => formQuestion(key, question)),
+    confirm: (key, message, options = {}) => ask(key, () => confirmQuestion(key, message, options)),
+    url: askUrl,
+    sample: (key, params, options = {}) => ask(key, () => sampleQuestion(key, params, options)),
+    roots: (key, options = {}) => ask(key, () => rootsQuestion(key, options)),
+  };
+  const hand = <T>(key: string, promise: Promise<T>): Promise<T> => handOver(promise, () => asker.awaited(key));
+
+  let lastProgress = Number.NEGATIVE_INFINITY;
+  return {
+    outcome: {
+      form: (key, question) => hand(key, asked.form(key, question)),
+      confirm: (key, message, options) => hand(key, asked.confirm(key, message, options)),
+      url: (key, question) => hand(key, asked.url(key, question)),
+      sample: (key, params, options) => hand(key, asked.sample(key, params, options)),
+      roots: (key, options) => hand(key, asked.roots(key, options)),
+    },
+    form: (key, question) => hand(key, accepted(key, asked.form(key, question))),
+    confirm: (key, message, options) => hand(key, isYes(key, asked.confirm(key, message, options))),
+    url: (key, question) => hand(key, accepted(key, asked.url(key, question))),
+    sample: (key, params, options) => hand(key, accepted(key, asked.sample(key, params, options))),
+    roots: (key, options) => hand(key, accepted(key, asked.roots(key, options))),
+    step: <T>(key: string, fn: Parameters<Flow["step"]>[1], options: StepOptions = {}) => {
+      const step = async () => {
+        checkKey(key);
+        checkRetry(key, options);
+        return (await asker.step(key, fn, options.retry ?? {})) as Recorded<T>;
+      };
+      return hand(key, step());
+    },
+    signal: context.signal,
+    caller: context.caller,
+    round: context.round,
+    callId: context.callId,
+    supports: (capability) => supports(context.capabilities, capability),
+    progress: async (progress) => {
+      // Values grow within a leg, and nothing follows its result (I2). A replayed flow reports anew, on a new leg.
+      if (asker.over || !(progress.progress > lastProgress)) return;
+      lastProgress = progress.progress;
+      await context.sendProgress(progress);
+    },
+  };
+}
+
+/**
+ * A promise as an author gets it.
+ *
+ * - It says when it is first awaited (or raced, or chained): a question that never is was asked by mistake.
+ * - It counts as looked after. A flow that is suspended awaits one question while others it holds may end in a "no";
+ *   that must not be an unhandled rejection, which would end the process. The author's own await still throws.
+ */
+function handOver<T>(promise: Promise<T>, onAwait: () => void): Promise<T> {
+  const then = Promise.prototype.then.bind(promise) as Promise<T>["then"];
+  then(undefined, () => undefined);
+  return Object.defineProperties(promise, {
+    // `await` calls an own `then` only on what it does not take for a plain promise.
+    constructor: { value: undefined },
+    // biome-ignore lint/suspicious/noThenProperty: an own then is how a promise learns that it is awaited.
+    then: {
+      value: (...handlers: Parameters<Promise<T>["then"]>) => {
+        onAwait();
+        return then(...handlers);
+      },
+    },
+  });
+}
+
+async function isYes(key: string, asked: Promise<Outcome<boolean>>): Promise<boolean> {
+  const ended = await asked;
+  if (ended.action === "invalid") throw new InvalidAnswer(key, ended.reason);
+  return ended.action === "accept" && ended.value;
+}
+
+async function accepted<T>(key: string, asked: Promise<Outcome<T>>): Promise<T> {
+  const ended = await asked;
+  switch (ended.action) {
+    case "accept":
+      return ended.value;
+    case "decline":
+      throw new InputDeclined(key);
+    case "cancel":
+      throw new InputCancelled(key);
+    case "invalid":
+      throw new InvalidAnswer(key, ended.reason);
+  }
+}
+
+function supports(declared: ClientCapabilities | undefined, name: CapabilityName): boolean {
+  const [top, member] = name.split(".") as [keyof ClientCapabilities, string | undefined];
+  const required = { [top]: member === undefined ? {} : { [member]: {} } };
+  return missingCapabilities(required, declared) === undefined;
+}
+
+function checkRetry(key: string, { retry = {} }: StepOptions): void {
+  const { attempts = 1, delayMs = 0, factor = 1 } = retry;
+  if (!Number.isSafeInteger(attempts) || attempts < 1 || !(delayMs >= 0) || !(factor >= 1)) {
+    throw new ParleyError("configuration", `Step "${key}": retry needs attempts >= 1, delayMs >= 0 and factor >= 1.`, {
+      details: { key },
+    });
+  }
+}

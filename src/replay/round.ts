@@ -1,0 +1,37 @@
+import type { Json } from "../protocol/types.ts";
+import type { Outcome, Question } from "./question.ts";
+import { Run } from "./run.ts";
+import type { StepFunction } from "./step.ts";
+import type { Deps, RetryOptions, RunInput, RunOutcome, WaitOptions } from "./types.ts";
+
+/** What a flow may do to its run. */
+export interface Asker {
+  ask(question: Question): Promise<Outcome<unknown>>;
+  step(key: string, fn: StepFunction, retry: RetryOptions): Promise<Json | undefined>;
+  wait(key: string, options: WaitOptions): Promise<boolean>;
+  /** The flow waits for `key`: what it was asked for matters. */
+  awaited(key: string): void;
+  /** The round has ended: whatever still runs is a stray. */
+  readonly over: boolean;
+}
+
+export type RoundInput = Omit<RunInput, "stopAtEntry"> & {
+  /** `every-step` runs the flow again from the top after every entry that settles: any flow must end the same. */
+  readonly replay: "when-needed" | "every-step";
+};
+export type RoundOutcome<R> = Exclude<RunOutcome<R>, { kind: "settled" }>;
+
+/** Runs one round of a flow: once, or (with `every-step`) as often as something settles. */
+export async function runRound<R>(
+  flow: (asker: Asker) => R | Promise<R>,
+  input: RoundInput,
+  deps: Deps,
+): Promise<RoundOutcome<R>> {
+  let journal = [...input.journal, ...(input.record?.entries ?? [])];
+  for (;;) {
+    const run = new Run<R>({ ...input, journal, stopAtEntry: input.replay === "every-step" }, deps);
+    const outcome = await run.start(() => flow(run));
+    if (outcome.kind !== "settled") return outcome;
+    journal = outcome.journal;
+  }
+}
