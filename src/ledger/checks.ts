@@ -1,0 +1,61 @@
+/** What every store refuses before it asks its server: malformed keys, durations and options. */
+import { ParleyError } from "../errors.ts";
+import type { ClaimRequest, Hold } from "./contract.ts";
+
+const TEXT_BYTES = 512;
+const LARGEST_ROUND = 2 ** 31 - 1;
+/** Ten years. Larger is a unit mistake, and would overflow a store's own arithmetic. */
+const LONGEST_MS = 315_360_000_000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export interface StoreOptions {
+  /** How long one operation may take, in ms; a later answer counts as a failure. Default 5,000. */
+  readonly timeoutMs?: number;
+}
+
+/** @throws ParleyError `configuration` */
+export function resolveTimeout(store: string, timeoutMs: number | undefined): number {
+  if (timeoutMs === undefined) return 5_000;
+  if (whole(timeoutMs, 1, LONGEST_TIMER_MS)) return timeoutMs;
+  throw new ParleyError("configuration", `${store}: option timeoutMs must be a whole number of ms, 1 or more.`);
+}
+
+/** @throws ParleyError `configuration` */
+export function checkHold({ call, round, owner }: Hold): void {
+  text("call", call);
+  text("owner", owner);
+  if (!whole(round, 0, LARGEST_ROUND)) throw wrong("round", "must be a whole number, 0 or more");
+}
+
+/** @throws ParleyError `configuration` */
+export function checkClaim(request: ClaimRequest): void {
+  checkHold(request);
+  text("answers", request.answers);
+  checkMs("leaseMs", request.leaseMs);
+  checkMs("keepMs", request.keepMs);
+}
+
+/** @throws ParleyError `configuration` */
+export function checkMs(name: string, value: number): void {
+  if (!whole(value, 1, LONGEST_MS)) throw wrong(name, "must be a whole number of ms from 1 to ten years");
+}
+
+/** @throws ParleyError `configuration` */
+export function checkBytes(name: string, value: unknown): void {
+  if (!(value instanceof Uint8Array)) throw wrong(name, "must be bytes");
+}
+
+/** Text that every store keeps as it is: PostgreSQL has no NUL, and lone surrogates are not UTF-8. */
+function text(name: string, value: string): void {
+  if (typeof value !== "string" || value === "" || Buffer.byteLength(value) > TEXT_BYTES)
+    throw wrong(name, `must be text of 1 to ${TEXT_BYTES} bytes`);
+  if (value.includes("\0") || /\p{Surrogate}/u.test(value)) throw wrong(name, "must be well-formed text without NUL");
+}
+
+function whole(value: unknown, least: number, most: number): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
+}
+
+function wrong(name: string, rule: string): ParleyError {
+  return new ParleyError("configuration", `ledger: ${name} ${rule}.`, { details: { name } });
+}
