@@ -1,0 +1,54 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createHash } from "node:crypto";
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import canonicalize from "canonicalize";
+import type { Json } from "../protocol/types.ts";
+import type { Deps } from "../replay/types.ts";
+
+/** Which step's function an asynchronous context belongs to. */
+const steps = new AsyncLocalStorage<string>();
+
+/** How the engine lets time pass; injected, so that a simulated world can own it. */
+export type Schedule = Pick<Deps, "afterMicrotasks" | "turn" | "sleep">;
+
+export const nodeSchedule: Schedule = {
+  // A next tick that a microtask asks for comes when the microtask queue is empty. One that a next tick asks for comes
+  // before the microtasks, so it is never asked for directly.
+  afterMicrotasks: (callback) => queueMicrotask(() => process.nextTick(callback)),
+  turn: () => turn(),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+};
+
+/** The engine's surroundings on Node. */
+export function nodeDeps(callId: string, now: () => number = Date.now, schedule: Schedule = nodeSchedule): Deps {
+  return {
+    digest: digestQuestion,
+    idempotencyKey: (stepKey) => hash(`mcp-parley step\0${callId}\0${stepKey}`),
+    insideStep: (key, run) => steps.run(key, run),
+    currentStep: () => steps.getStore(),
+    now,
+    ...schedule,
+  };
+}
+
+/** Digests of questions as they were put lately: a replayed flow puts the same ones again in every round. */
+const digests = new Map<string, string>();
+const KEPT_DIGESTS = 1_000;
+const LONGEST_KEPT = 2_000;
+
+function digestQuestion(question: Json): string {
+  const text = JSON.stringify(question);
+  const known = digests.get(text);
+  if (known !== undefined) return known;
+  const digest = hash(canonicalize(question) as string);
+  if (text.length <= LONGEST_KEPT) {
+    if (digests.size >= KEPT_DIGESTS) digests.clear();
+    digests.set(text, digest);
+  }
+  return digest;
+}
+
+/** SHA-256, cut to 192 bits: 32 characters in every state, and still no two questions with one digest. */
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest().toString("base64url", 0, 24);
+}

@@ -1,0 +1,121 @@
+import type { AuthInfo } from "@modelcontextprotocol/server";
+import { ParleyError } from "../errors.ts";
+import { createFlow } from "../flow/flow.ts";
+import { isObject } from "../internal/json.ts";
+import type { CallState } from "../journal/entry.ts";
+import type { InputRequired } from "../protocol/types.ts";
+import { runRound } from "../replay/round.ts";
+import type { StepRecord } from "../replay/types.ts";
+import { type Binding, digestParams, type Principal } from "../state/index.ts";
+import { type Concluded, conclude, type RoundScope } from "./conclude.ts";
+import { handOver } from "./delivery.ts";
+import { nodeDeps } from "./deps.ts";
+import { OnceServer } from "./once-server.ts";
+import { type OpenedCall, openCall } from "./open-call.ts";
+import type { ResolvedOptions } from "./options.ts";
+import { invalidParams, serverFault, unauthenticated } from "./refusals.ts";
+import type { RoundRequest, ServedFlow } from "./request.ts";
+
+/** Serves one round: opens the state, runs the flow, seals the next state; once, where a ledger says so. */
+export class RoundServer {
+  readonly #options: ResolvedOptions;
+  readonly #once: OnceServer | undefined;
+  #warnedAboutSubject = false;
+
+  constructor(options: ResolvedOptions) {
+    this.#options = options;
+    this.#once = options.ledger && new OnceServer(options, options.ledger);
+  }
+
+  /**
+   * @returns the flow's own result, or `input_required`.
+   * @throws the SDK's `ProtocolError` for every refusal and fault; whatever the flow threw, otherwise.
+   */
+  async serve<R>(flow: ServedFlow<R>, request: RoundRequest): Promise<R | InputRequired> {
+    const binding = this.#bind(request);
+    const call = openCall(flow, request, binding, this.#options);
+    const { state } = call;
+    const attempt = (journaled: CallState, signal: AbortSignal, record?: StepRecord) =>
+      this.#run(flow, request, binding, { ...call, state: journaled }, signal, record);
+    const once = (flow.singleUse ?? this.#options.singleUse) ? this.#once : undefined;
+    if (once !== undefined) return handOver<R>(await once.serve(call, request, attempt));
+    const { delivery } = await attempt(state, request.signal);
+    return handOver<R>(delivery);
+  }
+
+  #bind({ method, target, params, authInfo }: RoundRequest): Binding {
+    try {
+      const { audience } = this.#options;
+      return {
+        audience,
+        principal: this.#principal(authInfo),
+        method,
+        target,
+        paramsDigest: digestParams(method, params),
+      };
+    } catch (error) {
+      throw error instanceof ParleyError ? invalidParams(error) : error;
+    }
+  }
+
+  #principal(authInfo: AuthInfo | undefined): Principal | null {
+    if (authInfo === undefined) {
+      if (this.#options.callers === "authenticated") throw unauthenticated();
+      return null;
+    }
+    const principal = this.#options.principal(authInfo);
+    if (!isPrincipal(principal)) {
+      const message =
+        "The option principal must return { issuer?, subject?, clientId? } of strings, with one at least.";
+      throw serverFault(new ParleyError("configuration", message));
+    }
+    if (principal.subject === undefined && !this.#warnedAboutSubject) {
+      this.#warnedAboutSubject = true;
+      const message =
+        "Verified auth info names no subject: states are bound to the client id alone. Set extra.sub in the token verifier, or the option principal.";
+      this.#options.onEvent({ type: "warning", code: "principal_without_subject", message });
+    }
+    return principal;
+  }
+
+  async #run<R>(
+    flow: ServedFlow<R>,
+    request: RoundRequest,
+    binding: Binding,
+    call: OpenedCall,
+    signal: AbortSignal,
+    record: StepRecord | undefined,
+  ): Promise<Concluded> {
+    const { method, target, capabilities, inputResponses } = request;
+    const { callId, round, journal, pending } = call.state;
+    const caller = binding.principal;
+    const outcome = await runRound(
+      (asker) =>
+        flow.run(
+          createFlow(asker, { signal, caller, round, callId, capabilities, sendProgress: request.sendProgress }),
+        ),
+      {
+        journal,
+        pending,
+        responses: isObject(inputResponses) ? inputResponses : {},
+        capabilities: request.checkCapabilities ? (capabilities ?? {}) : undefined,
+        limits: this.#options.runLimits,
+        signal,
+        ...(record !== undefined && { record }),
+        replay: this.#options.replay,
+        onEvent: (event) => this.#options.onEvent({ ...event, method, target }),
+      },
+      nodeDeps(callId, this.#options.now, this.#options.schedule),
+    );
+    const scope: RoundScope = { method, target, binding, version: flow.version, signal };
+    return conclude(outcome, call, scope, this.#options);
+  }
+}
+
+function isPrincipal(value: unknown): value is Principal {
+  if (!isObject(value)) return false;
+  const parts = [value["issuer"], value["subject"], value["clientId"]];
+  return (
+    parts.some((part) => part !== undefined) && parts.every((part) => part === undefined || typeof part === "string")
+  );
+}
