@@ -1,0 +1,76 @@
+import type { ParleyError } from "../errors.ts";
+
+/** Time, injected: tests pass a hand-driven one. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Calls back once after `ms`; the returned function takes it back. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+/** The longest delay a Node timer can hold; longer ones are chained. */
+const LONGEST_MS = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, callback) {
+    let timer: NodeJS.Timeout;
+    const arm = (left: number): void => {
+      const step = Math.min(left, LONGEST_MS);
+      timer = setTimeout(() => (left > step ? arm(left - step) : callback()), step);
+    };
+    arm(ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** A budget: `ms` may be `Infinity`; `error` is made only when it runs out. */
+export interface Limit {
+  ms: number;
+  error: () => ParleyError;
+}
+
+/**
+ * Runs `work` until it settles, `outer` aborts or a limit runs out; whatever ends it first is what is thrown. The
+ * signal handed to `work` fires in the last two cases; with a
+ * limit that is over already, `work` does not begin. Nothing is left behind: no timer, no listener.
+ */
+export async function within<T>(
+  clock: Clock,
+  outer: AbortSignal,
+  limits: readonly Limit[],
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  outer.throwIfAborted();
+  const over = limits.find(({ ms }) => ms <= 0);
+  if (over !== undefined) throw over.error();
+  const scope = new AbortController();
+  let fail!: (reason: unknown) => void;
+  const ended = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  const stop = (reason: unknown): void => {
+    // First the reason, then the abort: what the abort makes `work` throw must not win the race.
+    fail(reason);
+    scope.abort(reason);
+  };
+  const onOuter = (): void => stop(outer.reason);
+  outer.addEventListener("abort", onOuter, { once: true });
+  const timers = limits
+    .filter((limit) => limit.ms !== Number.POSITIVE_INFINITY)
+    .map((limit) => clock.after(limit.ms, () => stop(limit.error())));
+  try {
+    return await Promise.race([ended, work(scope.signal)]);
+  } finally {
+    outer.removeEventListener("abort", onOuter);
+    for (const cancel of timers) cancel();
+  }
+}
+
+/** Resolves after `ms`; when `signal` fires it only takes its timer back (see {@link within}). */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, resolve);
+    signal.addEventListener("abort", cancel, { once: true });
+  });
+}

@@ -1,0 +1,74 @@
+import type { Client, Progress } from "@modelcontextprotocol/client";
+import { ParleyError, type ParleyErrorCode } from "../errors.ts";
+import { kindOf } from "../protocol/types.ts";
+import type { Limit } from "./clock.ts";
+import type { CallEvent, EventBody } from "./events.ts";
+import type { Question } from "./interim.ts";
+import type { ResolvedOptions } from "./options.ts";
+import type { Responders } from "./responder.ts";
+import type { CallRecord } from "./saved.ts";
+
+/** What one call works with; what it remembers is its {@link CallRecord}. */
+export interface CallSetting {
+  readonly client: Client;
+  readonly options: ResolvedOptions;
+  readonly responders: Responders;
+  readonly legTimeoutMs: number;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: ((progress: Progress, round: number) => void) | undefined;
+}
+
+/** What the wire side and the people's side of one call share. */
+export class CallCore {
+  readonly setting: CallSetting;
+  readonly record: CallRecord;
+  /** Ends everything the call waits for. Its reason is always a ParleyError. */
+  readonly end = new AbortController();
+
+  constructor(setting: CallSetting, record: CallRecord) {
+    this.setting = setting;
+    this.record = record;
+  }
+
+  /** The tool's or prompt's name, or the URI. */
+  get target(): string {
+    const { name, uri } = this.record.params as { name?: string; uri?: string };
+    return name ?? uri ?? "";
+  }
+
+  get questions(): readonly Question[] {
+    const { requests, acceptedUrls } = this.record;
+    return [...requests].map(([key, request]) => {
+      const kind = kindOf(request);
+      const repeated = kind === "url" && acceptedUrls.get(key) === (request.params as { url: string }).url;
+      return { key, kind, request, repeated };
+    });
+  }
+
+  /** Milliseconds until `deadline`; without one, `Infinity`. */
+  left(deadline: number | undefined): number {
+    return deadline === undefined ? Number.POSITIVE_INFINITY : deadline - this.setting.options.clock.now();
+  }
+
+  get totalLimit(): Limit {
+    // A resumed call keeps the end it was saved with, whatever totalTimeoutMs is now.
+    const error = () => this.error("total_timeout", "The call did not end in the time it was given (totalTimeoutMs).");
+    return { ms: this.left(this.record.endBy), error };
+  }
+
+  error(code: ParleyErrorCode, message: string, more: { cause?: unknown; details?: object } = {}): ParleyError {
+    const { cause, details } = more;
+    const about = { server: this.setting.options.server, method: this.record.method, target: this.target };
+    return new ParleyError(code, message, { cause, details: { ...about, ...details } });
+  }
+
+  emit(body: EventBody): void {
+    const { onEvent, server } = this.setting.options;
+    const { callId, method, round } = this.record;
+    try {
+      onEvent({ callId, server, method, target: this.target, round, ...body } as CallEvent);
+    } catch {
+      // An observer must not change a call.
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import { ProtocolError } from "@modelcontextprotocol/client";
+import { ParleyError } from "../errors.ts";
+import { type InputResponse, kindOf, type MrtrMethod } from "../protocol/types.ts";
+import { checkAnswer } from "./answers.ts";
+import { type Asking, askAll, isInterruption } from "./ask.ts";
+import type { Call, CallResults, CallStatus } from "./call.ts";
+import { within } from "./clock.ts";
+import { CallCore, type CallSetting } from "./core.ts";
+import type { Question } from "./interim.ts";
+import type { QuestionContext } from "./responder.ts";
+import { advance } from "./rounds.ts";
+import { type CallRecord, type SavedCall, saveCall } from "./saved.ts";
+
+/** The state machine behind {@link Call}: one record, one leg at a time. */
+export class CallDriver<M extends MrtrMethod> implements Call<M> {
+  readonly id: string;
+  readonly method: M;
+  readonly #core: CallCore;
+  #status: CallStatus = "asking";
+  #sending = false;
+  #result: CallResults[M] | undefined;
+
+  constructor(setting: CallSetting, record: CallRecord) {
+    this.id = record.callId;
+    this.method = record.method as M;
+    this.#core = new CallCore(setting, record);
+    const { signal } = setting;
+    if (signal?.aborted) this.#onOwnerAbort();
+    else signal?.addEventListener("abort", this.#onOwnerAbort, { once: true });
+  }
+
+  get status(): CallStatus {
+    return this.#status;
+  }
+
+  get round(): number {
+    return this.#core.record.round;
+  }
+
+  get result(): CallResults[M] | undefined {
+    return this.#result;
+  }
+
+  get questions(): readonly Question[] {
+    return this.#status === "asking" ? this.#core.questions : [];
+  }
+
+  get unanswered(): readonly string[] {
+    return this.questions.map(({ key }) => key).filter((key) => !this.#core.record.answers.has(key));
+  }
+
+  answer(key: string, response: InputResponse): void {
+    this.#assertIdle();
+    const { record } = this.#core;
+    const request = record.requests.get(key);
+    if (request === undefined) throw this.#core.error("call_state", `There is no question ${quote(key)} now.`);
+    if (this.#core.left(record.answerBy) <= 0) throw this.#fail(this.#humanTimeout());
+    record.answers.set(key, checkAnswer(key, request, response));
+    this.#core.emit({ type: "answered", key, kind: kindOf(request) });
+  }
+
+  decline(key: string): void {
+    this.answer(key, { action: "decline" });
+  }
+
+  cancel(key: string): void {
+    this.answer(key, { action: "cancel" });
+  }
+
+  async continue(): Promise<void> {
+    this.#assertIdle();
+    const open = this.unanswered;
+    if (open.length > 0) throw this.#core.error("call_state", `Still unanswered: ${open.map(quote).join(", ")}.`);
+    this.#sending = true;
+    try {
+      const done = await advance(this.#core);
+      // An observer may have ended the call since the answer came.
+      this.#core.end.signal.throwIfAborted();
+      if (done === undefined) return;
+      this.#result = done.result as CallResults[M];
+      this.#close("complete");
+      this.#core.emit({ type: "complete", ms: done.ms });
+    } catch (error) {
+      throw isFinal(error) ? this.#fail(error) : error;
+    } finally {
+      this.#sending = false;
+    }
+  }
+
+  /** The first leg: without an answer to it there is no call to go on with. */
+  async start(): Promise<this> {
+    try {
+      await this.continue();
+      return this;
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  async run(): Promise<CallResults[M]> {
+    try {
+      while (this.#result === undefined) {
+        this.#assertIdle();
+        if (this.unanswered.length > 0) await this.#askResponders();
+        await this.continue();
+      }
+      return this.#result;
+    } catch (error) {
+      throw this.#fail(error);
+    }
+  }
+
+  abort(reason?: unknown): void {
+    if (this.#status !== "asking") return;
+    this.#close("aborted");
+    this.#core.emit({ type: "aborted" });
+    this.#core.end.abort(this.#core.error("aborted", "The call was aborted.", { cause: reason }));
+  }
+
+  toJSON(): SavedCall {
+    if (this.#status !== "asking") throw this.#core.error("call_state", `The call is ${this.#status}.`);
+    return saveCall(this.#core.setting.options.server, this.#core.record);
+  }
+
+  async #askResponders(): Promise<void> {
+    const { setting, record, end, totalLimit } = this.#core;
+    const open = new Set(this.unanswered);
+    const asking: Asking = {
+      server: setting.options.server,
+      responders: setting.responders,
+      contextOf: (question) => this.#contextOf(question),
+      onQuestion: ({ key, kind, repeated }) => this.#core.emit({ type: "question", key, kind, repeated }),
+      onAnswer: (key, answer) => this.answer(key, answer),
+    };
+    const human = { ms: this.#core.left(record.answerBy), error: () => this.#humanTimeout() };
+    const questions = this.questions.filter(({ key }) => open.has(key));
+    await within(setting.options.clock, end.signal, [human, totalLimit], (signal) => askAll(questions, asking, signal));
+  }
+
+  #contextOf({ key, repeated }: Question): Omit<QuestionContext, "signal"> {
+    const { setting, record, target } = this.#core;
+    const info = setting.client.getServerVersion();
+    return {
+      server: { id: setting.options.server, ...(info && { claimed: claimOf(info) }) },
+      method: record.method,
+      target,
+      params: record.params,
+      key,
+      round: record.round,
+      ...(repeated && { repeated }),
+    };
+  }
+
+  #assertIdle(): void {
+    this.#core.end.signal.throwIfAborted();
+    if (this.#status !== "asking") throw this.#core.error("call_state", `The call is ${this.#status}.`);
+    if (this.#sending) throw this.#core.error("call_state", "A request of this call is in flight.");
+  }
+
+  #humanTimeout(): ParleyError {
+    const keys = this.unanswered;
+    const message = `Nobody answered ${keys.map(quote).join(", ")} in time; nothing was sent.`;
+    return this.#core.error("human_timeout", message, { details: { keys } });
+  }
+
+  /** Ends the call with `error` unless it is over already, and hands the error back to be thrown. */
+  #fail(error: unknown): unknown {
+    if (this.#status !== "asking") return error;
+    if (isInterruption(error)) {
+      this.abort(error);
+      return error;
+    }
+    this.#close("failed");
+    const code = error instanceof Error && "code" in error ? String(error.code) : "transport";
+    this.#core.emit({ type: "failed", code });
+    return error;
+  }
+
+  #close(status: CallStatus): void {
+    this.#status = status;
+    this.#core.setting.signal?.removeEventListener("abort", this.#onOwnerAbort);
+  }
+
+  readonly #onOwnerAbort = (): void => this.abort(this.#core.setting.signal?.reason);
+}
+
+function claimOf({ name, title, version }: { name: string; title?: string | undefined; version: string }) {
+  return { name, version, ...(title !== undefined && { title }) };
+}
+
+/** Whether trying the same leg again is pointless: a leg's time-out and transport errors are worth another try. */
+function isFinal(error: unknown): boolean {
+  return error instanceof ParleyError ? error.code !== "leg_timeout" : error instanceof ProtocolError;
+}
+
+const quote = (key: string): string => JSON.stringify(key);

@@ -1,0 +1,40 @@
+import type { MrtrMethod, QuestionKind } from "../protocol/types.ts";
+
+/** What every event carries. `callId` tells calls in flight apart; `target` is a tool, a prompt or a URI. */
+interface Base {
+  readonly callId: string;
+  readonly server: string;
+  readonly method: MrtrMethod;
+  readonly target: string;
+  /** The leg this is about, counted from 1 over the whole call. */
+  readonly round: number;
+}
+
+/**
+ * What a call tells an observer. Never a state, never an answer, never the content of a result: keys, kinds, sizes
+ * and times only, so that events may be logged.
+ */
+export type CallEvent = Base &
+  (
+    | { readonly type: "leg"; readonly answered: readonly string[]; readonly traceparent?: string }
+    | { readonly type: "resent"; readonly attempt: number }
+    | {
+        readonly type: "interim";
+        readonly questions: readonly { readonly key: string; readonly kind: QuestionKind }[];
+        /** UTF-8 bytes of `requestState`; 0 without one. */
+        readonly stateBytes: number;
+        readonly ms: number;
+      }
+    | { readonly type: "question"; readonly key: string; readonly kind: QuestionKind; readonly repeated: boolean }
+    | { readonly type: "answered"; readonly key: string; readonly kind: QuestionKind }
+    | { readonly type: "paced"; readonly ms: number }
+    /** The server refused the state; the call starts over and asks again (L13). */
+    | { readonly type: "restarted" }
+    | { readonly type: "warning"; readonly warning: "missing_result_type" }
+    | { readonly type: "complete"; readonly ms: number }
+    | { readonly type: "failed"; readonly code: string }
+    | { readonly type: "aborted" }
+  );
+
+/** The members of one kind of event without what {@link Base} adds. */
+export type EventBody = CallEvent extends infer E ? (E extends CallEvent ? Omit<E, keyof Base> : never) : never;
