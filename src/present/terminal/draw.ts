@@ -1,0 +1,75 @@
+/** A {@link QuestionView} as lines for a terminal. Server text only inside the frame, or quoted and on one line. */
+import type { FieldView } from "../field-view.ts";
+import type { QuestionView } from "../model.ts";
+import type { SamplingView } from "../sampling-view.ts";
+import { host, join, type Safe, say } from "../text.ts";
+import type { AcceptableUrl } from "../url.ts";
+import { framed, wrapped } from "./wrap.ts";
+
+/** The address's own piece of style: what it says must not hang on colour settings. */
+const BOLD = host("\u001b[1m");
+const NOT_BOLD = host("\u001b[22m");
+
+const ASKS: Record<QuestionView["kind"], Safe> = {
+  form: host("asks a question"),
+  url: host("asks you to visit a web address"),
+  sample: host("asks to use your language model"),
+  roots: host("asks which folders it may know of"),
+};
+
+/** Everything a person needs before deciding: who asks, for what, the message, the warnings. */
+export function drawQuestion(view: QuestionView, columns: number): Safe[] {
+  const { server, call } = view;
+  const lines: Safe[] = [
+    host(""),
+    ...wrapped(say`━━ Server “${server.id}” ${ASKS[view.kind]}  (question “${view.key}”)`, columns),
+  ];
+  if (server.claimed !== undefined) lines.push(...wrapped(say`  It calls itself “${server.claimed}”.`, columns));
+  lines.push(...wrapped(say`  It runs ${call.method} “${call.target}” for you.`, columns));
+  lines.push(...wrapped(host("  Esc leaves a question unanswered; Ctrl-C ends the call."), columns));
+  if (call.arguments !== undefined)
+    lines.push(host("  With these arguments:"), ...framed(call.arguments.text, columns));
+  if (view.kind === "form" || view.kind === "url") {
+    lines.push(host("  The server says:"), ...framed(view.message.text, columns));
+  }
+  if (view.kind === "url" && view.url.ok) lines.push(...drawUrl(view.url, columns));
+  if (view.kind === "sample") lines.push(...drawSampling(view.sampling, columns));
+  return [...lines, ...drawWarnings(view.warnings, columns), ...drawWarnings(view.refused, columns)];
+}
+
+/** Warnings in the host's words. */
+export function drawWarnings(warnings: readonly Safe[], columns: number): Safe[] {
+  return warnings.flatMap((warning) => wrapped(say`  ▲ Careful: ${warning}.`, columns));
+}
+
+/** The whole address; its registrable domain stands out, and is said once more for terminals without bold (L2, L3). */
+export function drawUrl(url: AcceptableUrl, columns: number): Safe[] {
+  const { before, subdomain, domain, after } = url.pieces;
+  const reads =
+    url.unicodeHost === undefined ? [] : wrapped(say`  The site's name reads “${url.unicodeHost}”.`, columns);
+  return [
+    host("  The address:"),
+    say`    ${before}${subdomain}${strong(domain)}${after}`,
+    ...wrapped(say`  The site: ${url.registrableDomain}`, columns),
+    ...reads,
+  ];
+}
+
+export function drawSampling(view: SamplingView, columns: number): Safe[] {
+  const parts = view.parts.flatMap(({ label, text }) => [say`  The ${label}:`, ...framed(text.text, columns)]);
+  return [...parts, ...view.limits.flatMap((limit) => wrapped(say`  · ${limit}`, columns))];
+}
+
+/** What stands above a field's prompt. */
+export function drawField(view: FieldView, position: Safe, columns: number): Safe[] {
+  const name = view.name === undefined ? host("") : say`, sent as “${view.name}”`;
+  const lines = [host(""), ...wrapped(say`  ${position}: “${view.label}”${name}`, columns)];
+  if (view.description !== undefined) lines.push(...framed(view.description.text, columns));
+  lines.push(...wrapped(say`  ${join(view.rules, " · ")}`, columns));
+  if (view.default !== undefined) lines.push(...wrapped(say`  The server's default: “${view.default}”`, columns));
+  return [...lines, ...drawWarnings(view.warnings, columns)];
+}
+
+function strong(text: Safe): Safe {
+  return say`${BOLD}${text}${NOT_BOLD}`;
+}

@@ -1,0 +1,228 @@
+/**
+ * One person at one terminal: prints safe text and asks by keyboard. A thin layer on @clack/prompts that adds what a
+ * consent surface needs: keys typed before a prompt was drawn are dropped (D2), Escape leaves a prompt and Ctrl-C the
+ * whole call, and a terminal that goes away or a call that ends leaves no prompt behind.
+ */
+import { PassThrough, type Readable } from "node:stream";
+import { isCancel, multiselect, password, select, text } from "@clack/prompts";
+import { ParleyError } from "../../errors.ts";
+import type { Safe } from "../text.ts";
+import { GuardedOutput, type TerminalOutput } from "./guard.ts";
+import { wrapped } from "./wrap.ts";
+
+/** A terminal's keyboard. */
+export interface TerminalInput extends Readable {
+  isTTY?: boolean;
+  setRawMode?: (raw: boolean) => unknown;
+}
+
+/** Thrown when a person leaves a prompt by Escape. */
+export class Left extends Error {}
+
+export interface PrompterOptions {
+  input: TerminalInput;
+  output: TerminalOutput;
+  /** Ends the question without an answer. */
+  signal: AbortSignal;
+  /** Silence on the keyboard before a prompt is drawn, in milliseconds. */
+  settleMs: number;
+  /** Names the question in errors. */
+  subject: Safe;
+  /** What an interruption carries: the question's key and server. */
+  details: Record<string, unknown>;
+}
+
+export interface Option<T> {
+  value: T;
+  label: Safe;
+}
+
+export class Prompter {
+  readonly #options: PrompterOptions;
+  readonly #output: GuardedOutput;
+  readonly #gone = new AbortController();
+  readonly #onGone = () => this.#gone.abort();
+
+  constructor(options: PrompterOptions) {
+    this.#options = options;
+    for (const event of ENDINGS) options.input.on(event, this.#onGone);
+    this.#output = new GuardedOutput(options.output);
+  }
+
+  get columns(): number {
+    return this.#output.columns;
+  }
+
+  print(lines: readonly Safe[]): void {
+    for (const line of lines) this.#output.write(`${line}\n`);
+  }
+
+  /** Prints host text that may be longer than a line. */
+  say(line: Safe): void {
+    this.print(wrapped(line, this.columns));
+  }
+
+  /** Ask for one of `options`; what is highlighted is what is returned (F7). */
+  async choose<T>(message: Safe, options: readonly Option<T>[], initial: number): Promise<T> {
+    const index = await this.#ask<number>((io) =>
+      select({ ...io, message, initialValue: initial, options: indexed(options) }),
+    );
+    return (options[index] as Option<T>).value;
+  }
+
+  /** Ask for any of `options`; returns the chosen values in their listed order. */
+  async chooseMany<T>(message: Safe, options: readonly Option<T>[], initial: readonly T[]): Promise<T[]> {
+    const initialValues = options.flatMap((option, index) => (initial.includes(option.value) ? [index] : []));
+    const chosen = await this.#ask<number[]>((io) =>
+      multiselect({ ...io, message, initialValues, required: false, options: indexed(options) }),
+    );
+    return options.filter((_, index) => chosen.includes(index)).map((option) => option.value);
+  }
+
+  /** Ask for a line of text. `check` returns a complaint, and the prompt stays until there is none (F7). */
+  async line(
+    message: Safe,
+    options: { initial?: string; masked?: boolean; check: (value: string) => Safe | undefined },
+  ): Promise<string> {
+    const validate = (value: string | undefined) => options.check(value ?? "");
+    const { initial = "", masked = false } = options;
+    return this.#ask<string>((io) =>
+      masked ? password({ ...io, message, validate }) : text({ ...io, message, validate, initialValue: initial }),
+    );
+  }
+
+  /** Gives the terminal back. */
+  close(): void {
+    const { input } = this.#options;
+    for (const event of ENDINGS) input.off(event, this.#onGone);
+    this.#output.destroy();
+  }
+
+  async #ask<T>(prompt: (io: PromptStreams) => Promise<T | symbol>): Promise<T> {
+    const { input, signal } = this.#options;
+    const off = new AbortController();
+    const onAbort = () => off.abort();
+    let interrupted = false;
+    input.setRawMode?.(true);
+    try {
+      await this.#settle();
+      const keys = new Keys(input);
+      keys.on("keypress", (_: unknown, key: { name?: string; ctrl?: boolean } | undefined) => {
+        if (key?.ctrl !== true) return;
+        if (key.name === "c" || key.name === "d") interrupted = true;
+        // The library closes its reader on Ctrl-D and then waits for ever.
+        if (key.name === "d") off.abort();
+      });
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#gone.signal.addEventListener("abort", onAbort, { once: true });
+      try {
+        const answer = await prompt({ input: keys, output: this.#output, signal: off.signal });
+        this.#check();
+        if (interrupted) throw this.#interrupted();
+        if (isCancel(answer)) throw new Left();
+        return answer as T;
+      } finally {
+        keys.stop();
+      }
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#gone.signal.removeEventListener("abort", onAbort);
+      input.setRawMode?.(false);
+    }
+  }
+
+  /** Drops what was typed already, except Ctrl-C, until the keyboard has been silent for `settleMs`. */
+  async #settle(): Promise<void> {
+    const { input, signal, settleMs } = this.#options;
+    this.#check();
+    let interrupted = false;
+    await new Promise<void>((resolve) => {
+      let timer = setTimeout(finish, settleMs);
+      const drop = (chunk: Buffer | string) => {
+        clearTimeout(timer);
+        interrupted ||= chunk.includes(CTRL_C);
+        if (interrupted) return finish();
+        timer = setTimeout(finish, settleMs);
+      };
+      const gone = this.#gone.signal;
+      function finish() {
+        clearTimeout(timer);
+        input.off("data", drop);
+        input.pause();
+        gone.removeEventListener("abort", finish);
+        signal.removeEventListener("abort", finish);
+        resolve();
+      }
+      input.on("data", drop);
+      gone.addEventListener("abort", finish, { once: true });
+      signal.addEventListener("abort", finish, { once: true });
+      input.resume();
+    });
+    this.#check();
+    if (interrupted) throw this.#interrupted();
+  }
+
+  /** A person's end of the whole call: no answer, so neither a decline nor a cancel is sent for it (D1). */
+  #interrupted(): ParleyError {
+    const { subject, details } = this.#options;
+    return new ParleyError("aborted", `${subject} was interrupted, and the call with it; nothing was sent.`, {
+      details,
+    });
+  }
+
+  /** Throws if the question is over: the call ended, or there is no keyboard any more. */
+  #check(): void {
+    const { input, signal, subject } = this.#options;
+    if (signal.aborted) throw this.#aborted();
+    if (this.#gone.signal.aborted || input.destroyed || input.readableEnded) {
+      throw new ParleyError("unanswerable", `The terminal went away before ${subject} was answered.`);
+    }
+  }
+
+  #aborted(): ParleyError {
+    const { signal, subject } = this.#options;
+    if (signal.reason instanceof ParleyError) return signal.reason;
+    return new ParleyError("aborted", `${subject} was taken back before it was answered.`, { cause: signal.reason });
+  }
+}
+
+/**
+ * The keyboard for one prompt. A stream of its own, so that nothing typed before reaches the prompt, nothing of it
+ * stays behind, and an error of the terminal does not crash the library's line reader.
+ */
+class Keys extends PassThrough {
+  readonly isTTY = true;
+  readonly #input: TerminalInput;
+  readonly #relay = (chunk: Buffer | string) => this.write(chunk);
+
+  constructor(input: TerminalInput) {
+    super();
+    this.#input = input;
+    input.on("data", this.#relay);
+    input.resume();
+  }
+
+  setRawMode(raw: boolean): void {
+    this.#input.setRawMode?.(raw);
+  }
+
+  stop(): void {
+    this.#input.off("data", this.#relay);
+    this.#input.pause();
+    this.destroy();
+  }
+}
+
+interface PromptStreams {
+  input: Readable;
+  output: GuardedOutput;
+  signal: AbortSignal;
+}
+
+const CTRL_C = "\u0003";
+const ENDINGS = ["end", "close", "error"] as const;
+
+/** Options by position: two options may carry equal values, and a value is never shown. */
+function indexed(options: readonly Option<unknown>[]): { value: number; label: string }[] {
+  return options.map(({ label }, value) => ({ value, label }));
+}

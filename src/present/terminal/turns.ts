@@ -1,0 +1,44 @@
+/** One question at a time on one terminal, however many are asked at once (B29). */
+const turns = new WeakMap<object, Promise<void>>();
+
+/** Runs `task` when every earlier task on `terminal` has ended. A wait ends early, by `aborted`, when `signal` fires. */
+export async function inTurn<T>(
+  terminal: object,
+  signal: AbortSignal,
+  aborted: () => Error,
+  task: () => Promise<T>,
+): Promise<T> {
+  const earlier = turns.get(terminal) ?? Promise.resolve();
+  const { promise: mine, resolve: done } = deferred();
+  turns.set(
+    terminal,
+    earlier.then(() => mine),
+  );
+  try {
+    await untilTurn(earlier, signal, aborted);
+    return await task();
+  } finally {
+    // A turn later: whoever asked several at once takes back the others first, when this one ended the call.
+    setImmediate(done);
+  }
+}
+
+async function untilTurn(earlier: Promise<void>, signal: AbortSignal, aborted: () => Error): Promise<void> {
+  if (signal.aborted) throw aborted();
+  const { promise, resolve } = deferred();
+  signal.addEventListener("abort", resolve, { once: true });
+  try {
+    await Promise.race([earlier, promise]);
+  } finally {
+    signal.removeEventListener("abort", resolve);
+  }
+  if (signal.aborted) throw aborted();
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve: () => void = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

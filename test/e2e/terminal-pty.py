@@ -1,0 +1,52 @@
+"""Runs a command on a real pseudo-terminal and plays a script against it.
+
+stdin: JSON {"command": [...], "steps": [[wait_for, keys], ...]}; stdout: JSON {"screen": ..., "status": ...}.
+"""
+
+import json
+import os
+import pty
+import select
+import sys
+import time
+
+job = json.load(sys.stdin)
+pid, terminal = pty.fork()
+if pid == 0:
+    os.environ["TERM"] = "xterm-256color"
+    os.execvp(job["command"][0], job["command"])
+
+screen = b""
+seen = 0
+deadline = time.monotonic() + 20
+
+
+def read():
+    """Reads what is there; False at the end."""
+    global screen
+    ready, _, _ = select.select([terminal], [], [], 0.05)
+    if not ready:
+        return True
+    try:
+        data = os.read(terminal, 65536)
+    except OSError:
+        return False
+    screen += data
+    return bool(data)
+
+
+alive = True
+for wait_for, keys in job["steps"]:
+    wanted = wait_for.encode()
+    while alive and screen.find(wanted, seen) < 0 and time.monotonic() < deadline:
+        alive = read()
+    seen = max(seen, screen.find(wanted, seen) + len(wanted))
+    for key in keys:
+        os.write(terminal, key.encode())
+        time.sleep(0.02)
+while alive and time.monotonic() < deadline:
+    alive = read()
+if alive:
+    os.kill(pid, 9)
+_, status = os.waitpid(pid, 0)
+json.dump({"screen": screen.decode("utf-8", "replace"), "status": os.waitstatus_to_exitcode(status)}, sys.stdout)
