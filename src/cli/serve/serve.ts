@@ -1,0 +1,97 @@
+/** `parley serve`. */
+import { McpServer, type McpServerFactory } from "@modelcontextprotocol/server";
+import type { ParleyEvent } from "../../server/events.ts";
+import { createParley } from "../../server/parley.ts";
+import { oneLine, usageError } from "../exit.ts";
+import type { Io } from "../io.ts";
+import { isLoopback, serveHttp } from "./http.ts";
+import { loadModule, type ServedModule } from "./module.ts";
+import { runStdio } from "./stdio.ts";
+import { readTokens } from "./tokens.ts";
+
+export interface ServeFlags {
+  readonly port: number;
+  readonly host: string;
+  readonly stdio?: boolean;
+  readonly bearerTokens?: string;
+}
+
+/** Serves until `signal` fires (or, over stdio, the client is gone). */
+export async function serve(specifier: string, flags: ServeFlags, io: Io, signal: AbortSignal): Promise<void> {
+  // Before the module is loaded: over stdio only MCP may be there (G33), over HTTP only the line with the URL.
+  const out = io.claimOut();
+  const warn = (text: string) => io.err(oneLine(`parley: warning: ${text}`));
+  const onError = ({ message }: Error) => warn(message);
+  const verifier = flags.bearerTokens === undefined ? undefined : await readTokens(flags.bearerTokens, io.cwd);
+  const module = await loadModule(specifier, io.cwd);
+  const factory = await serverFactory(module, { authenticated: verifier !== undefined, warn });
+  if (flags.stdio === true) return runStdio(factory, out, signal, onError);
+
+  const { host, port } = flags;
+  if (!isLoopback(host)) {
+    const who = verifier === undefined ? "anybody there can call this server" : "tokens travel in the clear";
+    warn(`${host} can be reached from other machines: ${who}; put TLS and authorization in front of it`);
+  }
+  const serving = await serveHttp({ host, port, factory, onError, ...(verifier && { verifier }) }).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw usageError(
+        `cannot listen on ${host}:${port} (${error.code ?? error.message})`,
+        "choose another --port or --host",
+      );
+    },
+  );
+  out.write(`${oneLine(`Serving ${module.name} at ${serving.url}`)}\n`);
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  await serving.stop();
+}
+
+/** Makes a server per request or connection. One is made at once, so that what cannot be registered is said at start-up. */
+async function serverFactory(
+  module: ServedModule,
+  setting: { authenticated: boolean; warn: (text: string) => void },
+): Promise<McpServerFactory> {
+  const { name, version, options, flows, register } = module;
+  if (options.callers === "authenticated" && !setting.authenticated) {
+    throw usageError("the module serves authenticated callers only", "give --bearer-tokens FILE, over HTTP");
+  }
+  const parley = createParley({
+    callers: setting.authenticated ? "authenticated" : "anonymous",
+    ...options,
+    onEvent: (event) => {
+      const text = warningOf(event);
+      if (text !== undefined) setting.warn(text);
+      options.onEvent?.(event);
+    },
+  });
+  const factory = async (): Promise<McpServer> => {
+    const server = new McpServer({ name, version });
+    parley.register(server, flows);
+    await register?.(server, parley);
+    return server;
+  };
+  try {
+    await factory();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw usageError(`the module's flows cannot be registered: ${reason}`, "mend the module", error);
+  }
+  return factory;
+}
+
+/** What the person who runs the server should read. The caller of a refused state is told the same for every reason. */
+function warningOf(event: ParleyEvent): string | undefined {
+  switch (event.type) {
+    case "warning":
+      return event.code === "anonymous_callers"
+        ? "callers are anonymous, so states are not bound to a caller (over HTTP, --bearer-tokens tells callers apart)"
+        : event.message;
+    case "state_refused":
+      return `a state was refused (${event.reason}): ${event.method} ${event.target}`;
+    case "stray":
+      return `${event.target}: ${event.operation} "${event.key}" came after its round was over; await every question and step`;
+    case "unawaited_step":
+      return `${event.target}: returned while step "${event.key}" was running; await it`;
+    default:
+      return undefined;
+  }
+}
