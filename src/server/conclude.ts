@@ -60,8 +60,10 @@ export function conclude<R>(
     case "asking":
       return ask(outcome, call, scope, options, report, fault);
     case "threw": {
-      fail(outcome.error);
-      return { delivery: endedByPerson(method, outcome.error) ?? { type: "threw", error: outcome.error } };
+      const ended = endedByPerson(method, outcome.error);
+      if (ended === undefined) fail(outcome.error);
+      else report("complete");
+      return { delivery: ended ?? { type: "threw", error: outcome.error } };
     }
     case "missing_capability": {
       const error = missingCapability(outcome.required);

@@ -30,6 +30,12 @@ export function mount(
       "register: the first argument must be an McpServer of @modelcontextprotocol/server.",
     );
   }
+  if (!Array.isArray(flows)) {
+    throw new ParleyError(
+      "configuration",
+      "register: the second argument must be an array of flows: register(server, [flow]).",
+    );
+  }
   const methods = new Set<MrtrMethod>();
   for (const flow of flows) methods.add(mountOne(mcpServer, flow, rounds));
   for (const method of methods) openSeam(mcpServer, method, isOurs);

@@ -39,6 +39,24 @@ describe("parley serve", () => {
     expect((await fetch(server.url.replace("/mcp", "/"), { method: "POST" })).status).toBe(404);
   });
 
+  it("a flow that breaks a rule is said on stderr, with what its caller was told", async () => {
+    const failing = await serving("failing.mjs");
+    const told = await rpc(failing.url, "tools/call", { name: "twice" });
+    expect(told.error).toMatchObject({ code: -32603, data: { reason: "duplicate_key" } });
+    await rpc(failing.url, "tools/call", { name: "throws" });
+    await failing.stop();
+    expect(failing.err()).toMatch(/tools\/call twice failed: Key "k" is used twice/);
+    expect(failing.err()).toMatch(/tools\/call throws failed: no disk/);
+  });
+
+  it("a module may export one flow alone", async () => {
+    const single = await serving("single.mjs");
+    expect((await rpc(single.url, "tools/call", { name: "alone" })).result).toMatchObject({
+      content: [{ text: "alone" }],
+    });
+    await single.stop();
+  });
+
   it("2: a port in use", async () => {
     const port = new URL(server.url).port;
     const { code, out, err } = await parley(["serve", "mixed.mjs", "--port", port]);

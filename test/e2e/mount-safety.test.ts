@@ -275,3 +275,15 @@ describe("beside a server's own multi round-trip tools", () => {
     await server.close();
   });
 });
+
+describe("wrong use", () => {
+  it("register takes an array, and says so", () => {
+    const mcp = new McpServer({ name: "s", version: "1.0.0" });
+    const parley = createParley({ keys: [KEY], callers: "anonymous" });
+    expect(() => parley.register(mcp, tool("t", {}, async () => text("x")) as never)).toThrow(
+      /must be an array of flows/,
+    );
+    expect(() => parley.register({} as never, [])).toThrow(/must be an McpServer/);
+    expect(() => parley.register(mcp, [{} as never])).toThrow(/must come from tool/);
+  });
+});

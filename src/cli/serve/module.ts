@@ -36,7 +36,7 @@ export async function loadModule(specifier: string, cwd: string): Promise<Served
 
 async function importModule(specifier: string, cwd: string): Promise<Record<string, unknown>> {
   const path = resolve(cwd, specifier);
-  const isPath = /^[./\\]/.test(specifier) || existsSync(path);
+  const isPath = /^[./\\]|\.[cm]?[jt]s$/.test(specifier) || existsSync(path);
   if (isPath && !existsSync(path)) throw usageError(`there is no module ${specifier}`, "check the path");
   try {
     return await import(isPath ? pathToFileURL(path).href : packageEntry(specifier, cwd));
@@ -60,7 +60,8 @@ export function readExports(exports: Readonly<Record<string, unknown>>, specifie
   const wrong = (rule: string) => usageError(`the module ${specifier}: ${rule}`, REMEDY);
   const { register, options = {} } = exports;
   const from = exports["flows"] === undefined ? "default" : "flows";
-  const flows = exports[from] ?? [];
+  const given = exports[from] ?? [];
+  const flows: unknown = isObject(given) && FLOW_TYPES.has(given["type"]) ? [given] : given;
   if (!Array.isArray(flows)) throw wrong(`the export ${from} is not an array of flows`);
   for (const [at, flow] of flows.entries()) {
     if (!isObject(flow) || !FLOW_TYPES.has(flow["type"])) throw wrong(`${from}[${at}] is not a flow`);
@@ -77,7 +78,7 @@ export function readExports(exports: Readonly<Record<string, unknown>>, specifie
     name: text("name", basename(specifier, extname(specifier))),
     version: text("version", "0.0.0"),
     options: options as ParleyOptions,
-    flows,
+    flows: flows as AnyFlow[],
     register: register as ServedModule["register"],
   };
 }

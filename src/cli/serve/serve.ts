@@ -89,6 +89,12 @@ function warningOf(event: ParleyEvent): string | undefined {
       return `a state was refused (${event.reason}): ${event.method} ${event.target}`;
     case "stray":
       return `${event.target}: ${event.operation} "${event.key}" came after its round was over; await every question and step`;
+    case "round":
+      return event.error && `${event.method} ${event.target} failed: ${event.error.message}`;
+    case "ledger_unavailable":
+      return `${event.method} ${event.target}: ${event.message}`;
+    case "unawaited_question":
+      return `${event.target}: returned while question "${event.key}" was open; await it`;
     case "unawaited_step":
       return `${event.target}: returned while step "${event.key}" was running; await it`;
     default:
