@@ -111,6 +111,15 @@ async function realStep(ledger: Ledger, call: string, step: Op, label: string): 
   }
 }
 
+/** Claims a round when all is over, with either of the two sets of answers a history may give. */
+function claimBoth(ledger: Ledger, call: string, round: number): Promise<unknown[]> {
+  return Promise.all(
+    ["x", "y"].map((answers) =>
+      realStep(ledger, call, { type: "claim", round, owner: "end", answers, brief: false }, "end"),
+    ),
+  );
+}
+
 export function modelCases(ledgers: () => Ledger[]): void {
   describe("random histories", () => {
     it("one after the other, answers as the model does", async () => {
@@ -165,16 +174,10 @@ export function modelCases(ledgers: () => Ledger[]): void {
           for (const owners of attempts.values()) expect([...owners]).toHaveLength(1);
           for (const owners of settledBy.values()) expect(new Set(owners).size).toBe(1);
           for (const [number, owners] of settledBy) {
-            const answers = (await Promise.all(
-              ["x", "y"].map((given) =>
-                realStep(
-                  ledgers()[0] as Ledger,
-                  call,
-                  { type: "claim", round: number, owner: "end", answers: given, brief: false },
-                  "end",
-                ),
-              ),
-            )) as { type: string; outcome: string }[];
+            const answers = (await claimBoth(ledgers()[0] as Ledger, call, number)) as {
+              type: string;
+              outcome: string;
+            }[];
             const settled = answers.find(({ type }) => type === "settled");
             expect(answers.map(({ type }) => type).sort()).toEqual(["other_answers", "settled"]);
             for (const outcome of outcomes.get(number) ?? []) expect(outcome).toBe(settled?.outcome);
@@ -183,16 +186,10 @@ export function modelCases(ledgers: () => Ledger[]): void {
           for (const [number, labels] of recorded) {
             if (settledBy.has(number)) continue;
             await sleep(5);
-            const answers = (await Promise.all(
-              ["x", "y"].map((given) =>
-                realStep(
-                  ledgers()[0] as Ledger,
-                  call,
-                  { type: "claim", round: number, owner: "end", answers: given, brief: false },
-                  "end",
-                ),
-              ),
-            )) as { type: string; steps: string[] }[];
+            const answers = (await claimBoth(ledgers()[0] as Ledger, call, number)) as {
+              type: string;
+              steps: string[];
+            }[];
             const taken = answers.find(({ type }) => type === "won");
             // Somebody with a long lease may hold it still; then its steps stay with it.
             if (taken !== undefined) expect(new Set(taken.steps)).toEqual(labels);
