@@ -1,11 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { afterAll, expect, it } from "vitest";
 import { redisLedger } from "../../src/ledger/redis.ts";
+import { freePort, killServer, startRedis } from "../helpers/redis-server.ts";
 import { bytes, fresh, other, testLedger } from "./ledger-suite.ts";
 import { REDIS_URL, whenReachable } from "./servers.ts";
 
@@ -97,40 +96,7 @@ run("redis ledger faults", () => {
     for (const server of servers) server.kill("SIGKILL");
   });
 
-  async function freePort(): Promise<number> {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, "close");
-    return port;
-  }
-
-  async function startServer(port: number): Promise<ChildProcess> {
-    const server = spawn(
-      "redis-server",
-      ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
-      {
-        stdio: "ignore",
-      },
-    );
-    servers.push(server);
-    const probe = new Redis({ port, lazyConnect: true, retryStrategy: () => 20 });
-    probe.on("error", () => {});
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      probe.once("ready", resolve);
-      probe.connect().catch(() => {});
-    });
-    probe.disconnect();
-    return server;
-  }
-
-  async function kill(server: ChildProcess): Promise<void> {
-    const gone = once(server, "exit");
-    server.kill("SIGKILL");
-    await gone;
-  }
+  const startServer = (port: number) => startRedis(port, { onSpawn: (server) => servers.push(server) });
 
   async function worksAgain(claim: () => Promise<{ type: string }>): Promise<string> {
     for (const until = performance.now() + 8_000; ; await sleep(50)) {
@@ -153,7 +119,7 @@ run("redis ledger faults", () => {
       const ledger = redisLedger(whose === "its own client" ? { url } : client);
       const request = fresh();
       expect((await ledger.claim(request)).type).toBe("won");
-      await kill(server);
+      await killServer(server);
       for (let count = 0; count < 3; count++) {
         const begun = performance.now();
         const failure = await ledger.settle(request, { outcome: bytes("x"), keepMs: 60_000 }).catch((error) => error);
@@ -168,7 +134,7 @@ run("redis ledger faults", () => {
       late.disconnect();
       client.disconnect();
       await ledger.close();
-      await kill(server);
+      await killServer(server);
     },
   );
 
@@ -190,7 +156,7 @@ run("redis ledger faults", () => {
     await sleep(400);
     expect(await slow.claim(second)).toMatchObject({ type: "won", attempt: 2 });
     client.disconnect();
-    await kill(server);
+    await killServer(server);
   });
 
   it("a lost connection ends what is in flight at once, not after the timeout", async () => {
@@ -204,7 +170,7 @@ run("redis ledger faults", () => {
     const claim = ledger.claim(fresh()).catch((error) => error);
     await sleep(50);
     const begun = performance.now();
-    await kill(server);
+    await killServer(server);
     expect(await claim).toMatchObject({ code: "ledger_unavailable" });
     expect(performance.now() - begun).toBeLessThan(3_000);
     client.disconnect();

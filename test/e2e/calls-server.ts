@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, inputRequired, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
+import { listen } from "../helpers/http.ts";
 
 /** One POST as it came in. */
 export interface Post {
@@ -100,15 +100,13 @@ export async function serve(options: { responseMode?: "json" | "sse" | "auto"; b
     if (body.method === "tools/call" && (await options.before?.(post, res, count))) return;
     await handle(req as Parameters<typeof handle>[0], res, body);
   });
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`);
+  const server = await listen(http, () => handler.close());
+  const url = new URL(server.url);
   const client = new Client({ name: "host", version: "1" }, { versionNegotiation: { mode: "auto" } });
   await client.connect(new StreamableHTTPClientTransport(url));
   onTestFinished(async () => {
     await client.close();
-    await handler.close();
-    http.closeAllConnections();
-    await new Promise((resolve) => http.close(resolve));
+    await server.close();
   });
   const legs = () => posts.filter(({ body }) => /^(tools\/call|prompts\/get|resources\/read)$/.test(body.method));
   return { client, posts, legs, url };

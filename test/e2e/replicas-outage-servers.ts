@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Redis } from "ioredis";
 import pg from "pg";
 import { POSTGRES_URL, whenReachable } from "../contract/servers.ts";
+import { freePort, killServer, startRedis } from "../helpers/redis-server.ts";
 
 export interface Stoppable {
   readonly ledger: object;
@@ -22,15 +22,6 @@ export const withRedisServer = await whenReachable("the program redis-server", a
   if (code !== 0) throw new Error(`it ends with ${code}`);
 });
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 /** A Redis server that has written down what it has answered: after SIGKILL and a restart everything is there. */
 export async function ownRedis(): Promise<Stoppable> {
   const port = await freePort();
@@ -40,24 +31,18 @@ export async function ownRedis(): Promise<Stoppable> {
   const stoppable: Stoppable = {
     ledger: { kind: "redis", url: `redis://127.0.0.1:${port}`, prefix: "outage:" },
     start: async () => {
-      const started = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", ...durable], {
-        stdio: "ignore",
+      await startRedis(port, {
+        args: durable,
+        onSpawn: (started) => {
+          server = started;
+        },
       });
-      server = started;
-      const probe = new Redis({ port, lazyConnect: true, retryStrategy: () => 20 });
-      probe.on("error", () => {});
-      await new Promise<void>((resolve, reject) => {
-        started.once("exit", (code) => reject(new Error(`redis-server ended with ${code}`)));
-        probe.once("ready", resolve);
-        probe.connect().catch(() => {});
-      }).finally(() => probe.disconnect());
     },
     stop: async () => {
       if (server === undefined) return;
-      const gone = once(server, "exit");
-      server.kill("SIGKILL");
+      const running = server;
       server = undefined;
-      await gone;
+      await killServer(running);
     },
     clean: async () => {
       await stoppable.stop();
