@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { createHash } from "node:crypto";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import canonicalize from "canonicalize";
 import type { Json } from "../protocol/types.ts";
 import type { Deps } from "../replay/types.ts";
+import { digest, digestFor } from "./digest.ts";
 
 /** Which step's function an asynchronous context belongs to. */
 const steps = new AsyncLocalStorage<string>();
@@ -23,7 +23,7 @@ export const nodeSchedule: Schedule = {
 export function nodeDeps(callId: string, now: () => number = Date.now, schedule: Schedule = nodeSchedule): Deps {
   return {
     digest: digestQuestion,
-    idempotencyKey: (stepKey) => hash(`mcp-parley step\0${callId}\0${stepKey}`),
+    idempotencyKey: (stepKey) => digestFor("step", `${callId}\0${stepKey}`),
     insideStep: (key, run) => steps.run(key, run),
     currentStep: () => steps.getStore(),
     now,
@@ -40,15 +40,10 @@ function digestQuestion(question: Json): string {
   const text = JSON.stringify(question);
   const known = digests.get(text);
   if (known !== undefined) return known;
-  const digest = hash(canonicalize(question) as string);
+  const fresh = digest(canonicalize(question) as string);
   if (text.length <= LONGEST_KEPT) {
     if (digests.size >= KEPT_DIGESTS) digests.clear();
-    digests.set(text, digest);
+    digests.set(text, fresh);
   }
-  return digest;
-}
-
-/** SHA-256, cut to 192 bits: 32 characters in every state, and still no two questions with one digest. */
-function hash(text: string): string {
-  return createHash("sha256").update(text).digest().toString("base64url", 0, 24);
+  return fresh;
 }

@@ -1,7 +1,7 @@
 /** Where a call's journal is between rounds: in the state, or in the ledger with only its digest in the state. */
-import { createHash } from "node:crypto";
 import { decodeEntries, encodeEntries, encodeState } from "../journal/codec.ts";
 import type { CallState, Entry } from "../journal/entry.ts";
+import { digest } from "./digest.ts";
 import type { ResolvedLedger } from "./ledger-options.ts";
 
 /** A round's part of the journal: new entries, or (after an answer was emptied) all of them anew. */
@@ -11,7 +11,7 @@ interface Chunk {
 }
 
 export function digestOf(journal: readonly Entry[]): string {
-  return createHash("sha256").update(encodeEntries(journal)).digest().toString("base64url", 0, 24);
+  return digest(encodeEntries(journal));
 }
 
 /** Puts chunks together; `undefined` when they are not the journal that `digest` names. */

@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { ParleyError } from "../errors.ts";
 import type { CallState } from "../journal/entry.ts";
 import type { StepRecord } from "../replay/types.ts";
 import type { Concluded } from "./conclude.ts";
 import { type Delivery, readDelivery, writeDelivery } from "./delivery.ts";
+import { digestFor } from "./digest.ts";
 import { joinChunks } from "./journal-store.ts";
 import type { ResolvedLedger } from "./ledger-options.ts";
 import { type HeldEnd, type HeldRound, type OnceRequest, serveOnce } from "./once.ts";
@@ -35,7 +35,7 @@ export class OnceServer {
     const claim: OnceRequest = {
       call: ledgerCall(state.callId),
       round: state.round,
-      answers: hash("answers", answersText(request.inputResponses)),
+      answers: digestFor("answers", answersText(request.inputResponses)),
       keepMs: this.#options.keepMs,
       wantJournal: elsewhere !== undefined,
     };
@@ -122,7 +122,7 @@ export class OnceServer {
 
 /** The name of a call in a ledger. */
 export function ledgerCall(callId: string): string {
-  return hash("call", callId);
+  return digestFor("call", callId);
 }
 
 function answersText(responses: unknown): string {
@@ -132,8 +132,4 @@ function answersText(responses: unknown): string {
     // What has no canonical form (a lone surrogate) still has a text, and compares by it.
     return JSON.stringify(responses);
   }
-}
-
-function hash(label: string, text: string): string {
-  return createHash("sha256").update(`mcp-parley ${label}\0${text}`).digest().toString("base64url", 0, 24);
 }

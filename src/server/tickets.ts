@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { ParleyError } from "../errors.ts";
 import type { Flow } from "../flow/types.ts";
 import type { Ledger } from "../ledger/contract.ts";
 import type { Principal } from "../state/index.ts";
+import { digestFor } from "./digest.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { createVault } from "./vault.ts";
 
@@ -163,7 +163,7 @@ class Marks {
   }
 
   async #claim(id: string, round: number) {
-    const call = createHash("sha256").update(`mcp-parley ticket\0${id}`).digest().toString("base64url", 0, 24);
+    const call = digestFor("ticket", id);
     const hold = { call, round, owner: this.#newOwner() };
     const request = { ...hold, answers: "mark", leaseMs: LOOK_MS, keepMs: this.#keepMs, wantJournal: false };
     return { claim: await this.#store.claim(request), hold };
