@@ -4,6 +4,7 @@
  */
 import type { QuestionContext } from "../calls/responder.ts";
 import { ParleyError } from "../errors.ts";
+import { isObject } from "../internal/json.ts";
 import { readForm } from "../protocol/form/index.ts";
 import type { ElicitFormParams, ElicitUrlParams, InputRequest, SamplingParams } from "../protocol/types.ts";
 import { describeField, type FieldView } from "./field-view.ts";
@@ -191,8 +192,4 @@ function invalid(context: QuestionContext, rule: string): ParleyError {
   return new ParleyError("invalid_interim", `Question "${key}" of server "${server}": ${inline(rule, 300)}`, {
     details: { key: context.key, server: context.server.id },
   });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
