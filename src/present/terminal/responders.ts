@@ -2,6 +2,7 @@
 import type { QuestionContext, Responders } from "../../calls/responder.ts";
 import { ParleyError } from "../../errors.ts";
 import type { InputRequest, RootsResult } from "../../protocol/types.ts";
+import type { Model } from "../../sampling/model.ts";
 import { describeQuestion, type QuestionView } from "../model.ts";
 import { inline, say } from "../text.ts";
 import { drawQuestion } from "./draw.ts";
@@ -9,7 +10,7 @@ import { askForm } from "./form.ts";
 import type { TerminalOutput } from "./guard.ts";
 import { Prompter, type TerminalInput } from "./prompter.ts";
 import { askRoots, checkRoots } from "./roots.ts";
-import { askSampling, type Model } from "./sampling.ts";
+import { askSampling } from "./sampling.ts";
 import { inTurn } from "./turns.ts";
 import { askUrl, type OpenUrl } from "./url.ts";
 

@@ -2,13 +2,11 @@
 import type { QuestionContext } from "../../calls/responder.ts";
 import { InputCancelled, InputDeclined, ParleyError } from "../../errors.ts";
 import type { SamplingParams, SamplingResult } from "../../protocol/types.ts";
+import type { Model } from "../../sampling/model.ts";
 import { describeSample, describeSampling } from "../sampling-view.ts";
 import { host, inline, type Safe, say } from "../text.ts";
 import { drawSampling, drawWarnings } from "./draw.ts";
 import { Left, type Prompter } from "./prompter.ts";
-
-/** Runs an approved request. Must honour `maxTokens` (F15) and `context.signal`. */
-export type Model = (params: SamplingParams, context: QuestionContext) => Promise<SamplingResult>;
 
 const REFUSE = { value: "refuse", label: host("Refuse") } as const;
 const DISMISS = { value: "dismiss", label: host("Dismiss (Esc)") } as const;
