@@ -113,3 +113,13 @@ export interface StepFailure {
   readonly message: string;
   readonly code?: string | number;
 }
+
+/** The text of whatever was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message || thrown.name : String(thrown);
+}
+
+/** {@link messageOf} as a phrase to put inside another sentence. */
+export function reasonOf(thrown: unknown): string {
+  return messageOf(thrown).replace(/\.$/, "");
+}

@@ -1,7 +1,6 @@
-import { ParleyError } from "../errors.ts";
+import { ParleyError, reasonOf } from "../errors.ts";
 import type { ElicitFormParams, ElicitUrlParams, InputResponse, SamplingParams } from "../protocol/types.ts";
 import type { Question } from "./interim.ts";
-import { reasonOf } from "./reason.ts";
 import type { QuestionContext, Responders } from "./responder.ts";
 
 export interface Asking {

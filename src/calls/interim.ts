@@ -1,10 +1,9 @@
-import { ParleyError } from "../errors.ts";
+import { ParleyError, reasonOf } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import { missingCapabilities, requiredCapabilities } from "../protocol/capabilities.ts";
 import { readForm } from "../protocol/form/index.ts";
 import { type Breach, samplingBreach } from "../protocol/sampling.ts";
 import { type ClientCapabilities, type InputRequest, kindOf, type QuestionKind } from "../protocol/types.ts";
-import { reasonOf } from "./reason.ts";
 
 /** One entry of `inputRequests`, checked. */
 export interface Question {

@@ -6,9 +6,8 @@ import {
   SdkError,
   SdkErrorCode,
 } from "@modelcontextprotocol/client";
-import { ParleyError } from "../errors.ts";
+import { ParleyError, reasonOf } from "../errors.ts";
 import type { MrtrMethod } from "../protocol/types.ts";
-import { reasonOf } from "./reason.ts";
 import { attach, mark, release, type Wire } from "./seam.ts";
 
 /** One request as it goes out: original params, retry fields and `_meta` together. */

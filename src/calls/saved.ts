@@ -1,4 +1,4 @@
-import { ParleyError } from "../errors.ts";
+import { ParleyError, reasonOf } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import {
   type ClientCapabilities,
@@ -11,7 +11,6 @@ import { checkAnswer } from "./answers.ts";
 import { readInterim } from "./interim.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { freezeParams } from "./params.ts";
-import { reasonOf } from "./reason.ts";
 
 /** What a call remembers between two rounds. Times are milliseconds since the epoch; `undefined` is no deadline. */
 export interface CallRecord {

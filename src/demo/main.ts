@@ -1,6 +1,7 @@
 /** `npm run demo`: see it work, and see it refuse. Exit 0 if everything was as the text says, 1 if not, 2 for usage. */
 import { parseArgs } from "node:util";
 import { oneLine } from "../cli/exit.ts";
+import { messageOf } from "../errors.ts";
 import { terminalAvailable, terminalResponders } from "../present/index.ts";
 import { say } from "./page.ts";
 import { tellRefusals } from "./refusals.ts";
@@ -43,7 +44,7 @@ async function main(args: readonly string[]): Promise<number> {
     say("Everything was as it should be.");
     return 0;
   } catch (error) {
-    complain(error instanceof Error ? error.message : String(error), "please report it with the output above");
+    complain(messageOf(error), "please report it with the output above");
     return 1;
   } finally {
     await Promise.all(services.map((service) => service.stop()));

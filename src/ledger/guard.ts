@@ -1,5 +1,5 @@
 /** The outside of every store: checks what comes in, bounds how long it takes, and names what went wrong. */
-import { ParleyError } from "../errors.ts";
+import { ParleyError, reasonOf } from "../errors.ts";
 import { checkBytes, checkClaim, checkHold, checkMs } from "./checks.ts";
 import type { Claim, ClaimRequest, Hold, Ledger, Settlement } from "./contract.ts";
 
@@ -48,7 +48,7 @@ export function guard(store: string, timeoutMs: number | undefined, operations: 
         },
         (cause) => {
           clearTimeout(timer);
-          reject(cause instanceof ParleyError ? cause : unavailable(store, name, messageOf(cause), cause));
+          reject(cause instanceof ParleyError ? cause : unavailable(store, name, reasonOf(cause), cause));
         },
       );
     });
@@ -98,9 +98,4 @@ export function unavailable(store: string, operation: string, why: string, cause
     cause,
     details: { store, operation },
   });
-}
-
-function messageOf(cause: unknown): string {
-  const text = cause instanceof Error ? cause.message || cause.name : String(cause);
-  return text.replace(/\.$/, "");
 }

@@ -5,7 +5,7 @@
  * power; hand in a database of your own with `synchronous = FULL` where that matters.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { ParleyError } from "../errors.ts";
+import { ParleyError, reasonOf } from "../errors.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, ClaimRequest, Hold, Ledger } from "./contract.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
@@ -211,7 +211,7 @@ function start(database: SqliteDatabase, own: boolean): ReturnType<typeof prepar
 }
 
 function cannotOpen(cause: unknown): ParleyError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = reasonOf(cause);
   return new ParleyError("configuration", `sqliteLedger: the database cannot be used: ${why}.`, { cause });
 }
 

@@ -3,7 +3,7 @@
  * presentation rules I1 to I4). A surface prints what is here and nothing else of the server's.
  */
 import type { QuestionContext } from "../calls/responder.ts";
-import { ParleyError } from "../errors.ts";
+import { messageOf, ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import { readForm } from "../protocol/form/index.ts";
 import type { ElicitFormParams, ElicitUrlParams, InputRequest, SamplingParams } from "../protocol/types.ts";
@@ -91,7 +91,7 @@ export function describeQuestion(
 }
 
 function describeForm(params: ElicitFormParams, context: QuestionContext, options: DescribeOptions): FormView {
-  const message = messageOf(params.message, context);
+  const message = shownMessage(params.message, context);
   const fields = read(context, () =>
     readForm(params.requestedSchema, { maxFields: MAX_FIELDS, maxOptions: MAX_OPTIONS }),
   );
@@ -112,7 +112,7 @@ function describeForm(params: ElicitFormParams, context: QuestionContext, option
 }
 
 function describeUrl(params: ElicitUrlParams, context: QuestionContext): UrlQuestionView {
-  const message = messageOf(params.message, context);
+  const message = shownMessage(params.message, context);
   const url = inspectUrl(params.url);
   const about = url.ok ? url.warnings.map((warning) => say`the address ${warning}`) : [];
   return {
@@ -168,7 +168,7 @@ function argumentsOf(value: unknown): SafeText {
   return visible(pretty(value) ?? "(cannot be written down)", { maxLength: 4000, multiline: true, maxLines: 60 });
 }
 
-function messageOf(message: unknown, context: QuestionContext): SafeText {
+function shownMessage(message: unknown, context: QuestionContext): SafeText {
   if (typeof message !== "string") throw invalid(context, "its message is not text");
   return visible(message, { maxLength: 4000, multiline: true, maxLines: 40, inertLinks: true });
 }
@@ -182,7 +182,7 @@ function read<T>(context: QuestionContext, reader: () => T): T {
   try {
     return reader();
   } catch (error) {
-    throw invalid(context, error instanceof Error ? error.message : String(error));
+    throw invalid(context, messageOf(error));
   }
 }
 

@@ -1,4 +1,4 @@
-import { ParleyError } from "../errors.ts";
+import { messageOf, ParleyError } from "../errors.ts";
 import type { Entry } from "../journal/entry.ts";
 
 /** A run did not repeat what its journal records. Names the keys, both sequences and the likely cause. */
@@ -71,7 +71,7 @@ export function unawaited(key: string): ParleyError {
 }
 
 export function unwritable(key: string, cause: unknown): ParleyError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   return new ParleyError("invalid_question", `Question "${key}" cannot be written as JSON: ${why}`, {
     cause,
     details: { key },

@@ -1,4 +1,4 @@
-import { ParleyError } from "../errors.ts";
+import { messageOf, ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import { largestEntries } from "../journal/codec.ts";
 import type { CallState } from "../journal/entry.ts";
@@ -38,7 +38,7 @@ export function conclude<R>(
   const report = (ended: "asking" | "complete", questions: string[] = [], stateBytes = 0) =>
     options.onEvent({ type: "round", method, target, callId, round, outcome: ended, questions, stateBytes });
   const fail = (error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const told = error instanceof ParleyError ? { code: error.code, message } : { message };
     const none = { questions: [], stateBytes: 0 };
     options.onEvent({ type: "round", method, target, callId, round, outcome: "error", ...none, error: told });

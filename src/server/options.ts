@@ -1,5 +1,5 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
-import { ParleyError } from "../errors.ts";
+import { messageOf, ParleyError } from "../errors.ts";
 import type { Ledger } from "../ledger/contract.ts";
 import type { Limits } from "../replay/types.ts";
 import {
@@ -160,7 +160,7 @@ function unbreakable(observe: (event: ParleyEvent) => void): (event: ParleyEvent
     try {
       observe(event);
     } catch (error) {
-      process.emitWarning(`onEvent threw: ${error instanceof Error ? error.message : String(error)}`, "ParleyWarning");
+      process.emitWarning(`onEvent threw: ${messageOf(error)}`, "ParleyWarning");
     }
   };
 }

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { McpServer } from "@modelcontextprotocol/server";
+import { messageOf } from "../../errors.ts";
 import type { AnyFlow } from "../../flow/define.ts";
 import { isObject } from "../../internal/json.ts";
 import type { ParleyOptions } from "../../server/options.ts";
@@ -41,7 +42,7 @@ async function importModule(specifier: string, cwd: string): Promise<Record<stri
   try {
     return await import(isPath ? pathToFileURL(path).href : packageEntry(specifier, cwd));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw usageError(`the module ${specifier} does not load: ${reason}`, "mend the module, or check its name", error);
   }
 }

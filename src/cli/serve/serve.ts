@@ -1,5 +1,6 @@
 /** `parley serve`. */
 import { McpServer, type McpServerFactory } from "@modelcontextprotocol/server";
+import { messageOf } from "../../errors.ts";
 import type { ParleyEvent } from "../../server/events.ts";
 import { createParley } from "../../server/parley.ts";
 import { oneLine, usageError } from "../exit.ts";
@@ -72,7 +73,7 @@ async function serverFactory(
   try {
     await factory();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw usageError(`the module's flows cannot be registered: ${reason}`, "mend the module", error);
   }
   return factory;

@@ -1,5 +1,5 @@
 import { inputRequired, type StandardSchemaWithJSON } from "@modelcontextprotocol/server";
-import { ParleyError } from "../../errors.ts";
+import { messageOf, ParleyError } from "../../errors.ts";
 import type { FormSchema } from "../types.ts";
 import { checkFormSchema } from "./check.ts";
 import type { Field } from "./field-types.ts";
@@ -98,7 +98,7 @@ function convert(schema: StandardSchemaWithJSON): unknown {
     const request = inputRequired.elicit({ message: "", requestedSchema: schema });
     return (request.params as { requestedSchema?: unknown }).requestedSchema;
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = messageOf(cause);
     throw new ParleyError("invalid_form", message, { cause, details: blame(message) });
   }
 }
