@@ -1,6 +1,7 @@
 import { ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import { type PreparedForm, prepareForm } from "../protocol/form/index.ts";
+import { isLoopback } from "../protocol/loopback.ts";
 import { type AnswerBreach, rootsBreach, samplingBreach, samplingResultBreach } from "../protocol/sampling.ts";
 import type { FormSchema, InputRequest, Json, QuestionKind, SamplingParams } from "../protocol/types.ts";
 import type { Parsed, Question, Verdict } from "../replay/question.ts";
@@ -151,8 +152,7 @@ function verdictOn(breach: AnswerBreach | undefined, content: Json | undefined):
 function checkUrl(key: string, url: unknown): void {
   const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined) throw invalid(key, "url", "must be an absolute URL (E1)");
-  const loopback = ["localhost", "127.0.0.1", "[::1]"].includes(parsed.hostname);
-  if (parsed.protocol !== "https:" && !(parsed.protocol === "http:" && loopback)) {
+  if (parsed.protocol !== "https:" && !(parsed.protocol === "http:" && isLoopback(parsed.hostname))) {
     throw invalid(key, "url", "must be https:, or http: on loopback (E4)");
   }
   if (parsed.username !== "" || parsed.password !== "") throw invalid(key, "url", "must not carry credentials (E2)");

@@ -6,6 +6,7 @@
  */
 import { domainToUnicode } from "node:url";
 import { getDomain } from "tldts";
+import { isLoopback } from "../protocol/loopback.ts";
 import { nameWarnings } from "./names.ts";
 import { host, inline, type Safe, say, visible } from "./text.ts";
 
@@ -93,12 +94,6 @@ function warningsFor(raw: string, url: URL, unicode: string | undefined, loopbac
     warnings.push(host("was written differently by the server; this is how a browser reads it"));
   }
   return warnings;
-}
-
-/** Loopback as the parser spells it: numbers are already in dotted form. */
-function isLoopback(hostname: string): boolean {
-  if (hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]") return true;
-  return /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 function isAddress(hostname: string): boolean {

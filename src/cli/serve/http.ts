@@ -16,6 +16,7 @@ import {
   type OAuthTokenVerifier,
   verifyBearerToken,
 } from "@modelcontextprotocol/server";
+import { isLoopback } from "../../protocol/loopback.ts";
 
 export const MCP_PATH = "/mcp";
 
@@ -99,11 +100,6 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServing> {
       return stopping;
     },
   };
-}
-
-/** Whether only this machine can reach `host`. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 /** On loopback a page of another site must get nowhere, by its own origin or by a name it rebinds (G27). */
