@@ -20,6 +20,22 @@ export {
 } from "./calls/index.ts";
 export { ERROR_TABLE, ParleyError, type ParleyErrorCode } from "./errors.ts";
 export {
+  type CallAbout,
+  type Explanation,
+  type FilePolicy,
+  type Policy,
+  type PolicyDecision,
+  type PolicyOptions,
+  type PolicyQuestion,
+  type PolicyRecord,
+  type PolicyRespondersOptions,
+  type PolicyWarning,
+  policyResponders,
+  type RuleReport,
+  readPolicy,
+  toolHarm,
+} from "./policy/index.ts";
+export {
   type AcceptableUrl,
   type DescribeOptions,
   describeQuestion,

@@ -6,6 +6,7 @@ import { type Asking, askAll, isInterruption } from "./ask.ts";
 import type { Call, CallResults, CallStatus } from "./call.ts";
 import { within } from "./clock.ts";
 import { CallCore, type CallSetting } from "./core.ts";
+import { deciderOf } from "./decider.ts";
 import type { Question } from "./interim.ts";
 import type { QuestionContext } from "./responder.ts";
 import { advance } from "./rounds.ts";
@@ -56,7 +57,8 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
     if (request === undefined) throw this.#core.error("call_state", `There is no question ${quote(key)} now.`);
     if (this.#core.left(record.answerBy) <= 0) throw this.#fail(this.#humanTimeout());
     record.answers.set(key, checkAnswer(key, request, response));
-    this.#core.emit({ type: "answered", key, kind: kindOf(request) });
+    const by = deciderOf(response);
+    this.#core.emit({ type: "answered", key, kind: kindOf(request), ...(by !== undefined && { by }) });
   }
 
   decline(key: string): void {

@@ -26,7 +26,13 @@ export type CallEvent = Base &
         readonly ms: number;
       }
     | { readonly type: "question"; readonly key: string; readonly kind: QuestionKind; readonly repeated: boolean }
-    | { readonly type: "answered"; readonly key: string; readonly kind: QuestionKind }
+    | {
+        readonly type: "answered";
+        readonly key: string;
+        readonly kind: QuestionKind;
+        /** `policy:<rule>` or `answers-file` when no person was asked; absent for a person, or the host's own code (D1). */
+        readonly by?: string;
+      }
     | { readonly type: "paced"; readonly ms: number }
     /** The server refused the state; the call starts over and asks again (L13). */
     | { readonly type: "restarted" }

@@ -34,9 +34,12 @@ const VALUES: Record<string, string[]> = {
     "describeQuestion",
     "inspectUrl",
     "nameWarnings",
+    "policyResponders",
+    "readPolicy",
     "systemClock",
     "terminalAvailable",
     "terminalResponders",
+    "toolHarm",
     "visible",
   ],
   "./testing": [
