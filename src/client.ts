@@ -1,6 +1,7 @@
 /** Host entry, `mcp-parley/client`: drive calls that ask, and show what is asked. Everything exported is public API. */
 export {
   type Call,
+  type CallContent,
   type CallEvent,
   type CallOptions,
   type CallParams,
@@ -14,6 +15,7 @@ export {
   type Pacing,
   type Question,
   type QuestionContext,
+  type Recorder,
   type Responders,
   type SavedCall,
   systemClock,
@@ -80,3 +82,21 @@ export type {
   SamplingParams,
   SamplingResult,
 } from "./protocol/types.ts";
+export {
+  type Change,
+  diffCalls,
+  type Keep,
+  type RecordedAnswer,
+  type RecordedCall,
+  type RecordedEnd,
+  type RecordedQuestion,
+  type RecordedRound,
+  type RecorderOptions,
+  type Recording,
+  type Replay,
+  type ReplayOptions,
+  readTranscript,
+  recordTo,
+  replayCall,
+  type Transcript,
+} from "./transcript/index.ts";

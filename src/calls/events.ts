@@ -1,4 +1,4 @@
-import type { MrtrMethod, QuestionKind } from "../protocol/types.ts";
+import type { InputRequest, InputResponse, MrtrMethod, QuestionKind } from "../protocol/types.ts";
 
 /** What every event carries. `callId` tells calls in flight apart; `target` is a tool, a prompt or a URI. */
 interface Base {
@@ -44,3 +44,26 @@ export type CallEvent = Base &
 
 /** The members of one kind of event without what {@link Base} adds. */
 export type EventBody = CallEvent extends infer E ? (E extends CallEvent ? Omit<E, keyof Base> : never) : never;
+
+/**
+ * What an event leaves out, by its type: for a transcript, never for a log. Holds states, answers and whatever people
+ * typed.
+ */
+export interface CallContent {
+  /** `leg`: the params as they are sent, retry fields and `_meta` included. */
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** `interim`: what is asked, and the state exactly as it came. */
+  readonly requests?: ReadonlyMap<string, InputRequest>;
+  readonly requestState?: string;
+  /** `answered`: what will be sent for the key. */
+  readonly answer?: InputResponse;
+  /** `complete` */
+  readonly result?: Readonly<Record<string, unknown>>;
+  /** `failed`: what is thrown. */
+  readonly error?: unknown;
+}
+
+/** Sees all of a call; `recordTo` makes one that keeps states and secrets out of what it writes. */
+export interface Recorder {
+  record(event: CallEvent, content: CallContent): void;
+}
