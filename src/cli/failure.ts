@@ -48,7 +48,8 @@ function printStack({ stack = "" }: Error, io: Io): void {
 export function failureOf(error: unknown, server = "the server"): Failure {
   if (error instanceof ParleyError) {
     const [exit, remedy] = BY_CODE[error.code] ?? [EXIT.failed, "see the server's log"];
-    const own = error.details["remedy"];
+    // What a responder says of why it has no answer is more to the point than the driver's word for it.
+    const own = error.details["remedy"] ?? (error.cause instanceof ParleyError && error.cause.details["remedy"]);
     return { exit, code: error.code, message: error.message, remedy: typeof own === "string" ? own : remedy };
   }
   if (error instanceof ProtocolError) return protocolFailure(error, server);

@@ -37,6 +37,8 @@ export interface CallAbout {
 
 /** The policy of a file. */
 export interface FilePolicy extends Policy {
+  /** How many rules it has. */
+  readonly size: number;
   /** Decides as `decide` does, warns nobody, and says of every rule why. */
   explain(question: PolicyQuestion): Explanation;
   /** The kinds of question that some rule may answer in such a call. */
@@ -64,6 +66,7 @@ export interface PolicyOptions {
 export function readPolicy(file: unknown, { onWarning }: PolicyOptions = {}): FilePolicy {
   const rules = readRules(file);
   return {
+    size: rules.rules.length,
     decide(question) {
       const { decision, warning } = explain(rules, question);
       if (warning !== undefined && decision.rule !== undefined) {

@@ -21,7 +21,9 @@ export class Place {
   /** @throws ParleyError `configuration` with `path` and `remedy` in its details. */
   refuse(what: string, remedy: string): never {
     const where = this.path === "" ? "the policy" : this.path;
-    throw new ParleyError("configuration", `${where} ${what}: ${remedy}.`, { details: { path: this.path, remedy } });
+    throw new ParleyError("configuration", `${where} ${what}: ${remedy}.`, {
+      details: { path: this.path, what, remedy },
+    });
   }
 
   /** An object with these members and no others. */

@@ -115,21 +115,30 @@ function membersOf({ params }: InputRequest): Record<string, unknown> {
 
 function endChanges(before: RecordedEnd | undefined, after: RecordedEnd | undefined): Change[] {
   if (before?.type === "complete" && after?.type === "complete") {
-    const changes = resultChanges(before.result, after.result, "");
-    if (changes.length <= MOST_CHANGES) return changes;
-    return [{ type: "result_changed", path: "", before: before.result, after: after.result }];
+    const changes = jsonChanges(before.result, after.result);
+    if (changes.length > MOST_CHANGES) {
+      return [{ type: "result_changed", path: "", before: before.result, after: after.result }];
+    }
+    return changes.map((change): Change => ({ type: "result_changed", ...change }));
   }
   const [was, is] = [wordsOf(before), wordsOf(after)];
   return was === is ? [] : [{ type: "end_changed", before: was, after: is }];
 }
 
-function resultChanges(before: unknown, after: unknown, path: string): Change[] {
+export interface JsonChange {
+  readonly path: string;
+  readonly before?: unknown;
+  readonly after?: unknown;
+}
+
+/** Where two JSON values differ, by pointer; a side without that member is absent. */
+export function jsonChanges(before: unknown, after: unknown, path = ""): JsonChange[] {
   if (isDeepStrictEqual(before, after)) return [];
   const inside = (isObject(before) && isObject(after)) || (Array.isArray(before) && Array.isArray(after));
-  if (!inside) return [{ type: "result_changed", path, ...side("before", before), ...side("after", after) }];
+  if (!inside) return [{ path, ...side("before", before), ...side("after", after) }];
   const [was, is] = [before as Record<string, unknown>, after as Record<string, unknown>];
   return [...new Set([...Object.keys(was), ...Object.keys(is)])].flatMap((name) =>
-    resultChanges(was[name], is[name], `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`),
+    jsonChanges(was[name], is[name], `${path}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`),
   );
 }
 

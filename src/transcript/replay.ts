@@ -114,7 +114,8 @@ class Player {
       if (now === undefined || !sameQuestion(before.request, now)) throw this.#stop(key, "changed");
     }
     if (given !== undefined) return given;
-    if (before?.answer === undefined) throw this.#stop(key, "not_recorded");
+    // A masked one is given anew or not at all.
+    if (before?.answer === undefined || before.answer.masked.length > 0) throw this.#stop(key, "not_recorded");
     return before.answer.answer as T;
   }
 
