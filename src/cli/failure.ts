@@ -11,7 +11,7 @@ import { isObject } from "../internal/json.ts";
 import { EXIT, type ExitCode, errorLine, type Failure, oneLine } from "./exit.ts";
 import type { Io } from "./io.ts";
 
-const ANSWER_REMEDY = "give an answer of that kind with --answers FILE, or run it at a terminal";
+const ANSWER_REMEDY = "give an answer of that kind with --answers FILE or --policy FILE, or run it at a terminal";
 
 const STACK_LINES = 100;
 

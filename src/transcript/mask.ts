@@ -4,7 +4,7 @@ import { type Field, readForm, secretIn } from "../protocol/form/index.ts";
 import type { ElicitFormParams, ElicitResult, FormContent, InputRequest, InputResponse } from "../protocol/types.ts";
 
 /** Stands where a secret was. */
-export const MASK = "⟨masked⟩";
+export const MASK = "[masked]";
 
 export interface Masked<T> {
   readonly value: T;

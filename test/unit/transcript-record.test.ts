@@ -94,15 +94,15 @@ describe("recordTo", () => {
     expect(left.ended).toBe("complete");
     expect(hits(left.text, [...secrets, STATE])).toEqual([]);
     expect(left.lines[1]).toMatchObject({
-      params: { arguments: { env: "prod", deep: { apiKey: "⟨masked⟩", list: [{ token: "⟨masked⟩" }] } } },
+      params: { arguments: { env: "prod", deep: { apiKey: "[masked]", list: [{ token: "[masked]" }] } } },
       masked: ["/arguments/deep/apiKey", "/arguments/deep/list/0/token"],
     });
     expect(left.lines[4]).toMatchObject({
-      answer: { content: { user: "ann", password: "⟨masked⟩" } },
+      answer: { content: { user: "ann", password: "[masked]" } },
       masked: ["/content/password"],
     });
     expect(left.lines.find(({ type }) => type === "complete").result.content[0].text).toBe(
-      "logged in with ⟨masked⟩, key ⟨masked⟩, state ⟨masked⟩",
+      "logged in with [masked], key [masked], state [masked]",
     );
     // What was sent is what was answered.
     expect(JSON.stringify(left.peer.requests[1])).toContain(PASSWORD);
@@ -117,7 +117,7 @@ describe("recordTo", () => {
     expect(text).not.toContain(ticket);
     expect(text).not.toContain("pw-123456");
     expect(lines[3].questions[0].request.params.url).toBe(
-      "https://example.com/connect/⟨masked⟩?ticket=⟨masked⟩&x=⟨masked⟩#⟨masked⟩",
+      "https://example.com/connect/[masked]?ticket=[masked]&x=[masked]#[masked]",
     );
     expect(readTranscript(text).calls[0]?.rounds[0]?.questions).toHaveLength(1);
   });
@@ -128,7 +128,7 @@ describe("recordTo", () => {
         [interim(ASK), interim({ n: form({ n: { type: "number", minimum: 4 } }) }), done(word)],
         { responders: { form: async (_, { key }) => accept(key === "ok" ? { user: "a", password: word } : { n: 4 }) } },
       );
-      expect(readTranscript(text).calls[0]?.end).toMatchObject({ result: { content: [{ text: "⟨masked⟩" }] } });
+      expect(readTranscript(text).calls[0]?.end).toMatchObject({ result: { content: [{ text: "[masked]" }] } });
     }
   });
 
