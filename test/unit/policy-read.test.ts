@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ParleyError } from "../../src/errors.ts";
 import { readPolicy } from "../../src/policy/index.ts";
@@ -27,6 +28,11 @@ describe("a policy file that is wrong names the place and the remedy", () => {
     expect(complaint(when({ arguments: { "/env": "x", "/a~1b/0": [1, null], "": { equals: {} } } })).path).toBe(
       "accepted",
     );
+  });
+
+  it("accepts the page's own example", () => {
+    const [, example = ""] = /^```json\n(.*?)^```$/ms.exec(readFileSync("docs/policy.md", "utf8")) ?? [];
+    expect(complaint(JSON.parse(example)).path).toBe("accepted");
   });
 
   const cases: [what: string, file: unknown, path: string, message: RegExp][] = [
