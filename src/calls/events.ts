@@ -52,8 +52,9 @@ export type EventBody = CallEvent extends infer E ? (E extends CallEvent ? Omit<
 export interface CallContent {
   /** `leg`: the params as they are sent, retry fields and `_meta` included. */
   readonly params?: Readonly<Record<string, unknown>>;
-  /** `interim`: what is asked, and the state exactly as it came. */
+  /** `interim`: what is asked; `leg`: what it answers. */
   readonly requests?: ReadonlyMap<string, InputRequest>;
+  /** `interim`: the state exactly as it came. */
   readonly requestState?: string;
   /** `answered`: what will be sent for the key. */
   readonly answer?: InputResponse;

@@ -65,12 +65,12 @@ async function sendRound(core: CallCore): Promise<{ outcome: LegOutcome; ms: num
 
 function sendOnce(core: CallCore): Promise<LegOutcome> {
   const { client, options, legTimeoutMs, onProgress } = core.setting;
-  const { answers, method, round } = core.record;
+  const { answers, method, requests, round } = core.record;
   const legacy = client.getProtocolEra() !== "modern";
   const { params, traceparent } = legParams(core, legacy);
   core.emit(
     { type: "leg", answered: [...answers.keys()], ...(traceparent !== undefined && { traceparent }) },
-    { params },
+    { params, requests },
   );
   // A 2025-era server asks people while the request is open (K7).
   const ms = legTimeoutMs + (legacy ? options.humanTimeoutMs : 0);

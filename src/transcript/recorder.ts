@@ -2,7 +2,7 @@ import { CLIENT_CAPABILITIES_META_KEY } from "@modelcontextprotocol/client";
 import type { CallContent, CallEvent, Recorder } from "../calls/events.ts";
 import { messageOf } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
-import type { ClientCapabilities, InputRequest } from "../protocol/types.ts";
+import type { ClientCapabilities, InputRequest, InputResponse } from "../protocol/types.ts";
 import { FORMAT, type Header, type Keep, type Line, type LineBody, type StateMark, VERSION } from "./format.ts";
 import { Masker } from "./mask.ts";
 
@@ -32,13 +32,18 @@ export function lineRecorder(write: (line: Header | Line) => void, options: Reco
   let count = 0;
   write({ format: FORMAT, version: VERSION, startedAt, keep });
 
-  const begin = (event: CallEvent, { params = {} }: CallContent): Recorded => {
+  const begin = (event: CallEvent, { params = {}, requests = new Map() }: CallContent): Recorded => {
     count += 1;
     const { server, method } = event;
     const masker = new Masker(keep.includes("secrets"));
     const recorded: Recorded = { call: count, masker, states: new Map(), requests: new Map() };
     calls.set(event.callId, recorded);
-    const { inputResponses: _, requestState: __, ...own } = params;
+    const { inputResponses, requestState: _, ...own } = params;
+    // A resumed call: what it was told before is not to be repeated either.
+    for (const [key, answer] of Object.entries(isObject(inputResponses) ? inputResponses : {})) {
+      const request = requests.get(key);
+      if (request !== undefined) masker.answer(request, answer as InputResponse);
+    }
     const { value, masked } = masker.params(own);
     const at = now() - startedAt;
     const capabilities = capabilitiesIn(params["_meta"]);

@@ -169,6 +169,20 @@ describe("recordTo", () => {
     recorder.close();
   });
 
+  it("B35: a resumed call does not repeat what it was told before", async () => {
+    const path = fresh();
+    const peer = await scripted(inOrder(interim(ASK, STATE), done(`hello ${PASSWORD}`)));
+    const call = await peer.calls().open("tools/call", { name: "t" }, { capabilities: { elicitation: {} } });
+    call.answer("ok", accept(typed));
+    const recorder = recordTo(path);
+    await peer.calls({ recorder }).resume(JSON.stringify(call)).run();
+    recorder.close();
+    const text = readFileSync(path, "utf8");
+    expect(text).toContain("hello [masked]");
+    for (const word of [PASSWORD, STATE]) expect(text).not.toContain(word);
+    expect(readTranscript(text).calls[0]?.end?.type).toBe("complete");
+  });
+
   it("a call that fails, and one that is ended, say so", async () => {
     const failed = await record(
       [interim({ ok: form() }, STATE), { error: { code: -32603, message: `no ${PASSWORD} ${STATE}` } }],
