@@ -53,7 +53,7 @@ function readRule(value: unknown, place: Place): Rule {
   const { name, when, then } = place.object(value, ["name", "when", "then"]);
   const text = place.at("name").text(name, MOST.name);
   if (/\p{C}/u.test(text)) place.at("name").refuse("has characters that cannot be seen", "take them out");
-  const conditions = readConditions(when ?? {}, place.at("when"));
+  const conditions = readConditions(when === undefined ? {} : when, place.at("when"));
   const verdict = readVerdict(then, conditions, place);
   return { name: text, when: conditions, verdict, kinds: kindsOf(verdict, conditions) };
 }

@@ -75,18 +75,16 @@ describe("--policy", () => {
     const decline = { name: "never wipe", when: { tool: "wipe" }, then: { action: "decline" } };
     expect((await parley(["call", "wipe", "--policy", policy(decline), ...byHand])).out).toBe("wipe: decline\n");
     const fails = { ...decline, then: { action: "fail", reason: "not on this machine" } };
-    for (const rules of [
-      [],
-      [fails],
-      [{ ...decline, when: { tool: "login" } }],
-      [{ ...decline, when: { key: "other" } }],
-    ]) {
+    const silent = async (...rules: object[]) => {
       const record = fresh();
       const { code, err } = await parley(["call", "wipe", "--policy", policy(...rules), "--record", record, ...byHand]);
-      expect(code).toBe(3);
-      expect(err).not.toContain("decline");
-      expect(answersIn(record)).toEqual([]);
-    }
+      expect({ code, declines: err.includes("decline"), answers: answersIn(record) }).toEqual({
+        code: 3,
+        declines: false,
+        answers: [],
+      });
+    };
+    await Promise.all([silent(), silent(fails), silent({ ...decline, when: { key: "other" } })]);
     // With somebody to ask the server may ask, and the rule ends the call all the same.
     const sure = file({ sure: { action: "accept", content: {} } });
     const failed = await parley(["call", "wipe", "--policy", policy(fails), "--answers", sure, ...byHand]);

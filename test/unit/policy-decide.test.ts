@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type PolicyQuestion, type PolicyWarning, readPolicy } from "../../src/policy/index.ts";
+import { resolvePointer } from "../../src/policy/pointer.ts";
 
 const form = (properties: object = { confirm: { type: "boolean" } }, required: string[] = []) => ({
   method: "elicitation/create",
@@ -54,6 +55,13 @@ describe("conditions", () => {
     ["F4 nothing inherited", { arguments: { "/constructor/name": "Object" } }, "ask"],
     ["F4 no length of a list", { arguments: { "/list/length": 1 } }, "ask"],
   ])("%s", (_what, when, expected) => expect(type({ when: { ...named, ...when } })).toBe(expected));
+
+  it("F4: a pointer leads to own members only", () => {
+    expect(resolvePointer({ a: [{ b: 1 }] }, ["a", "0", "b"])).toEqual({ found: true, value: 1 });
+    for (const path of [["constructor"], ["__proto__"], ["a", "length"], ["a", "00"], ["a", "0", "toString"]]) {
+      expect(resolvePointer({ a: [{ b: 1 }] }, path)).toEqual({ found: false });
+    }
+  });
 
   it("tool, prompt and resource go with their own methods only", () => {
     expect(type({ when: { prompt: "deploy" } })).toBe("ask");

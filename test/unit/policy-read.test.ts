@@ -52,6 +52,7 @@ describe("a policy file that is wrong names the place and the remedy", () => {
       "rules[1].when.tools",
       /not known/,
     ],
+    ["when null", wrap(accept({ when: null })), "rules[0].when", /is not an object/],
     ["a number as tool", when({ tool: 7 }), "rules[0].when.tool", /is not text/],
     ["an empty list", when({ tool: [] }), "rules[0].when.tool", /is empty/],
     ["a number in a list", when({ key: ["a", 1] }), "rules[0].when.key[1]", /is not text/],

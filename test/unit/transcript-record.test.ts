@@ -112,7 +112,7 @@ describe("recordTo", () => {
 
   it("a link's ticket, user name and fragment are secrets; its host and path are not", async () => {
     const ticket = "dGlja2V0LXRpY2tldC10aWNrZXQ";
-    const url = `https://u:pw-123456@example.com/connect/${ticket}?ticket=${ticket}&x=1#${ticket}`;
+    const url = `https://u:pw-123456@example.com/connect/${ticket}?ticket=${ticket}&x=1#f-1`;
     const { text, lines } = await record([interim({ go: { ...link(url) } }), done(`opened ${ticket}`)]);
     expect(text).not.toContain(ticket);
     expect(text).not.toContain("pw-123456");
@@ -125,7 +125,7 @@ describe("recordTo", () => {
   it("a secret that is a word of the protocol leaves a transcript that can be read", async () => {
     for (const word of ["string", "form", "accept", "properties", "text", "4"]) {
       const { text } = await record(
-        [interim(ASK), interim({ n: form({ n: { type: "number", minimum: 4 } }) }), done(word)],
+        [interim(ASK), interim({ n: form({ n: { type: "number", minimum: 4 }, s: { type: "string" } }) }), done(word)],
         { responders: { form: async (_, { key }) => accept(key === "ok" ? { user: "a", password: word } : { n: 4 }) } },
       );
       expect(readTranscript(text).calls[0]?.end).toMatchObject({ result: { content: [{ text: "[masked]" }] } });
@@ -148,6 +148,18 @@ describe("recordTo", () => {
     const recorder = recordTo(fresh());
     recorder.close();
     expect((await peer.calls({ recorder }).callTool({ name: "t" })).content).toHaveLength(1);
+  });
+
+  it("an observer that throws takes nothing from the transcript", async () => {
+    const path = fresh();
+    const peer = await scripted(inOrder(done()));
+    const recorder = recordTo(path);
+    const onEvent = () => {
+      throw new Error("no");
+    };
+    await peer.calls({ recorder, onEvent }).callTool({ name: "t" });
+    recorder.close();
+    expect(readTranscript(readFileSync(path, "utf8")).calls[0]?.end?.type).toBe("complete");
   });
 
   it("each line is out before the call goes on", async () => {

@@ -175,6 +175,15 @@ describe("replayCall", () => {
     expect(JSON.stringify([live, changes])).not.toContain(PASSWORD);
   });
 
+  it("a masked answer is never sent, even when its key was promised anew", async () => {
+    const replies = () => [interim({ login: form({ password: { type: "string" } }) }), done()];
+    const { stopped, peer } = await replay(await record(replies()), replies(), {
+      instead: { keys: new Set(["login"]), responders: {} },
+    });
+    expect(stopped).toEqual({ key: "login", reason: "not_recorded" });
+    expect(peer.requests).toHaveLength(1);
+  });
+
   it("masked arguments too", async () => {
     const recorded = await record([done()], { token: "t0ken-t0ken" });
     await expect(replay(recorded, [done()])).rejects.toThrowError(/\/arguments\/token/);
