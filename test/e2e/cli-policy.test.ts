@@ -1,12 +1,28 @@
 /** Policies, transcripts and replays through the real command line, against our server and one by hand on the SDK. */
 import { readFileSync, rmSync, statSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { McpServer } from "@modelcontextprotocol/server";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { file, parley, type Serving, serving, YES } from "../helpers/cli.ts";
+import { serveHttp, type TestServer } from "../helpers/http.ts";
 
 const PASSWORD = "correct-horse-7";
 const TOKEN = "tk-55aa-66bb";
-const byHand = ["--", process.execPath, "by-hand.mjs"];
-const BY_HAND = "node by-hand.mjs";
+
+/** The server by hand, over HTTP in this process; a test sets the variant. */
+let hand: TestServer;
+let variant: string | undefined;
+/** What the command line calls it. */
+const handName = () => new URL(hand.url).host;
+beforeAll(async () => {
+  const fixture = "../fixtures/cli/by-hand.mjs";
+  const { byHand } = (await import(fixture)) as { byHand: (variant?: string) => McpServer };
+  hand = await serveHttp(() => byHand(variant));
+});
+beforeEach(() => {
+  variant = undefined;
+});
+afterAll(() => hand.close());
+
 const LOGIN = {
   login: { action: "accept", content: { user: "ann", password: PASSWORD } },
   sure: { action: "accept", content: { sure: true } },
@@ -28,19 +44,19 @@ describe("--policy", () => {
   it("a named rule answers without a terminal, and is named wherever it is told (D1)", async () => {
     const rules = policy({
       name: "wiping is fine here",
-      when: { server: BY_HAND, tool: "wipe" },
+      when: { server: handName(), tool: "wipe" },
       then: { action: "accept", content: {} },
     });
     const record = fresh();
     const { code, out, err } = await parley([
       "call",
+      hand.url,
       "wipe",
       "--policy",
       rules,
       "--record",
       record,
       "--json",
-      ...byHand,
     ]);
     expect({ code, err }).toEqual({
       code: 0,
@@ -48,20 +64,20 @@ describe("--policy", () => {
     });
     expect(json(out)).toMatchObject({
       result: { content: [{ text: "wipe: accept" }] },
-      decisions: [{ rule: "wiping is fine here", action: "accept", key: "sure", target: "wipe", server: BY_HAND }],
+      decisions: [{ rule: "wiping is fine here", action: "accept", key: "sure", target: "wipe", server: handName() }],
     });
     expect(answersIn(record)).toMatchObject([{ key: "sure", by: "policy:wiping is fine here" }]);
   });
 
   it("what may be harmful needs its name: a pattern asks, and with nobody to ask nothing is declared", async () => {
     const any = { name: "anything", when: { tool: { glob: "*" } }, then: { action: "accept", content: {} } };
-    const destructive = await parley(["call", "wipe", "--policy", policy(any), ...byHand]);
+    const destructive = await parley(["call", hand.url, "wipe", "--policy", policy(any)]);
     expect(destructive).toMatchObject({ code: 3, out: "" });
     expect(destructive.err).toMatch(
       /no rule of the policy answers it.+: add a rule, or run it where a person can be asked\n$/,
     );
     const trusting = (tool: string) =>
-      parley(["call", tool, "--policy", file({ version: 1, trustAnnotations: [BY_HAND], rules: [any] }), ...byHand]);
+      parley(["call", hand.url, tool, "--policy", file({ version: 1, trustAnnotations: [handName()], rules: [any] })]);
     expect((await trusting("wipe")).code).toBe(3);
     // Harmless by its word and trusted; the answer does not fit, which is said, and nobody is there.
     const harmless = await trusting("login");
@@ -73,11 +89,11 @@ describe("--policy", () => {
 
   it("B32: no decline reaches the server without a rule that says so", async () => {
     const decline = { name: "never wipe", when: { tool: "wipe" }, then: { action: "decline" } };
-    expect((await parley(["call", "wipe", "--policy", policy(decline), ...byHand])).out).toBe("wipe: decline\n");
+    expect((await parley(["call", hand.url, "wipe", "--policy", policy(decline)])).out).toBe("wipe: decline\n");
     const fails = { ...decline, then: { action: "fail", reason: "not on this machine" } };
     const silent = async (...rules: object[]) => {
       const record = fresh();
-      const { code, err } = await parley(["call", "wipe", "--policy", policy(...rules), "--record", record, ...byHand]);
+      const { code, err } = await parley(["call", hand.url, "wipe", "--policy", policy(...rules), "--record", record]);
       expect({ code, declines: err.includes("decline"), answers: answersIn(record) }).toEqual({
         code: 3,
         declines: false,
@@ -87,7 +103,7 @@ describe("--policy", () => {
     await Promise.all([silent(), silent(fails), silent({ ...decline, when: { key: "other" } })]);
     // With somebody to ask the server may ask, and the rule ends the call all the same.
     const sure = file({ sure: { action: "accept", content: {} } });
-    const failed = await parley(["call", "wipe", "--policy", policy(fails), "--answers", sure, ...byHand]);
+    const failed = await parley(["call", hand.url, "wipe", "--policy", policy(fails), "--answers", sure]);
     expect(failed.code).toBe(3);
     expect(failed.err).toMatch(/"never wipe" says: not on this machine: change the policy, or answer without it\n$/);
   });
@@ -99,7 +115,7 @@ describe("--policy", () => {
       then: { action: "accept", content: LOGIN.login.content, ...more },
     });
     const run = (more: object) =>
-      parley(["call", "login", "--policy", policy(rule(more)), "--answers", file(LOGIN), ...byHand]);
+      parley(["call", hand.url, "login", "--policy", policy(rule(more)), "--answers", file(LOGIN)]);
     const silent = await run({});
     expect(silent).toMatchObject({ code: 0, out: `Welcome, ann with ${PASSWORD}\n` });
     expect(silent.err).toMatch(
@@ -111,15 +127,15 @@ describe("--policy", () => {
 
   it("2: a policy that is wrong is named by its place, and nothing is sent", async () => {
     const wrong = policy({ name: "a", when: { tool: 7 }, then: { action: "ask" } });
-    const { code, err } = await parley(["call", "wipe", "--policy", wrong, ...byHand]);
+    const { code, err } = await parley(["call", hand.url, "wipe", "--policy", wrong]);
     expect({ code, err }).toEqual({
       code: 2,
       err: `parley: the policy ${wrong}, rules[0].when.tool is not text: write a string\n`,
     });
-    expect((await parley(["call", "wipe", "--record-keep", "state", ...byHand])).err).toContain(
+    expect((await parley(["call", hand.url, "wipe", "--record-keep", "state"])).err).toContain(
       "goes with --record only",
     );
-    expect((await parley(["call", "wipe", "--record", "x", "--record-keep", "all", ...byHand])).err).toContain(
+    expect((await parley(["call", hand.url, "wipe", "--record", "x", "--record-keep", "all"])).err).toContain(
       "neither state nor secrets",
     );
   });
@@ -160,7 +176,7 @@ describe("policy check", () => {
 
   it("--json, and the questions of a transcript", async () => {
     const record = fresh();
-    await parley(["call", "login", "--answers", file(LOGIN), "--record", record, ...byHand]);
+    await parley(["call", hand.url, "login", "--answers", file(LOGIN), "--record", record]);
     const { out } = await check("--transcript", record, "--json");
     expect(json(out)).toMatchObject({
       rules: 3,
@@ -194,26 +210,28 @@ describe("policy check", () => {
 
 describe("--record and replay, a server by hand on the SDK", () => {
   const login = ["login", "--answers", file(LOGIN), "--args", JSON.stringify({ apiToken: TOKEN })];
-  const replay = (record: string, more: string[], variant?: string) =>
-    parley(["replay", record, ...more, ...byHand], { PARLEY_TEST_VARIANT: variant });
+  const replay = async (record: string, more: string[], version?: string) => {
+    variant = version;
+    return parley(["replay", record, hand.url, ...more]);
+  };
   const anew = ["--answers", file(LOGIN), "--args", JSON.stringify({ apiToken: TOKEN })];
   let record: string;
   beforeAll(async () => {
     record = fresh();
-    const { code } = await parley(["call", ...login, "--record", record, ...byHand]);
+    const { code } = await parley(["call", hand.url, ...login, "--record", record]);
     expect(code).toBe(0);
   });
 
   it("B35 M1: no secret and no state in transcript, log or standard error; kept only by name", async () => {
     const kept = fresh();
-    await parley(["call", ...login, "--record", kept, "--record-keep", "state", "--record-keep", "secrets", ...byHand]);
+    await parley(["call", hand.url, ...login, "--record", kept, "--record-keep", "state", "--record-keep", "secrets"]);
     const needles = [PASSWORD, TOKEN, "plain-state-"];
     const hits = (text: string) => needles.filter((needle) => text.includes(needle));
     expect(hits(readFileSync(kept, "utf8"))).toEqual(needles);
     expect(hits(readFileSync(record, "utf8"))).toEqual([]);
     expect(statSync(record).mode & 0o777).toBe(0o600);
     const debug = await parley(
-      ["call", "login", "--answers", file({ login: LOGIN.login }), "--record", fresh(), "--json", ...byHand],
+      ["call", hand.url, "login", "--answers", file({ login: LOGIN.login }), "--record", fresh(), "--json"],
       { PARLEY_DEBUG: "1" },
     );
     expect(debug.code).toBe(3);
@@ -234,7 +252,7 @@ describe("--record and replay, a server by hand on the SDK", () => {
       code: 2,
       err: expect.stringMatching(/the answer to "login": it was masked: .+--answers FILE/),
     });
-    const over = await parley(["call", ...login, "--record", record, ...byHand]);
+    const over = await parley(["call", hand.url, ...login, "--record", record]);
     expect(over).toMatchObject({
       code: 2,
       err: expect.stringMatching(/exists already: name another file, or remove it first\n$/),
@@ -274,19 +292,9 @@ describe("--record and replay, a server by hand on the SDK", () => {
 
   it("an old consent is not given to a question that has changed, unless asked for", async () => {
     const open = fresh();
-    const env = { PARLEY_TEST_VARIANT: "open" };
-    await parley(
-      [
-        "call",
-        "login",
-        "--answers",
-        file({ ...LOGIN, login: { action: "accept", content: { user: "bo" } } }),
-        "--record",
-        open,
-        ...byHand,
-      ],
-      env,
-    );
+    const answers = file({ ...LOGIN, login: { action: "accept", content: { user: "bo" } } });
+    variant = "open";
+    await parley(["call", hand.url, "login", "--answers", answers, "--record", open]);
     expect((await replay(open, [], "open")).code).toBe(0);
     const changed = await replay(open, [], "text");
     expect(changed.out).toContain('stopped at "login", which has changed');
