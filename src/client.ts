@@ -83,9 +83,8 @@ export type {
   SamplingResult,
 } from "./protocol/types.ts";
 export {
-  type Change,
+  type CallChange,
   diffCalls,
-  type Keep,
   type RecordedAnswer,
   type RecordedCall,
   type RecordedEnd,
@@ -99,4 +98,5 @@ export {
   recordTo,
   replayCall,
   type Transcript,
+  type TranscriptKeep,
 } from "./transcript/index.ts";

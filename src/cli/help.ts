@@ -33,7 +33,7 @@ A transcript is for its owner only. It leaves out states, secret-looking fields 
 state and --record-keep secrets keep them. See parley replay --help.
 
 --json prints one object: {"result": ..., "rounds": [{"questions": [keys], "stateBytes": n, "ms": n}]}, or
-{"error": {"code": ..., "message": ...}, "rounds": [...]}.
+{"error": {"code": ..., "message": ...}, "rounds": [...]}; with a policy also "decisions": [{"rule", "action", "key", ...}].
 ${CODES}`;
 
 export const SERVE_HELP = `

@@ -5,7 +5,7 @@ import type { RecordedQuestion } from "./format.ts";
 import type { RecordedCall, RecordedEnd } from "./read.ts";
 
 /** One difference between two runs of a call. `round` counts the rounds that ask, from 1. */
-export type Change =
+export type CallChange =
   | { readonly type: "question_added" | "question_removed"; readonly key: string; readonly round: number }
   | {
       readonly type: "question_changed";
@@ -30,12 +30,12 @@ const MOST_CHANGES = 50;
  * Times, states, rounds that ask nothing and `_meta` do not count. When one of the two stops early, because its
  * recording ends or a replay could not go on, only what both got to is compared.
  */
-export function diffCalls(before: RecordedCall, after: RecordedCall, stopped = false): Change[] {
+export function diffCalls(before: RecordedCall, after: RecordedCall, stopped = false): CallChange[] {
   const [was, is] = [asked(before), asked(after)];
   const open = stopped || before.end === undefined || before.end.type === "aborted";
   const reached = Math.max(0, ...[...is.values()].map(({ round }) => round));
   const recorded = Math.max(0, ...[...was.values()].map(({ round }) => round));
-  const changes: Change[] = [];
+  const changes: CallChange[] = [];
   for (const [id, { question, round }] of was) {
     const now = is.get(id);
     if (now !== undefined) changes.push(...changesOf(question, now.question, round, now.round));
@@ -75,16 +75,16 @@ function asked({ rounds }: RecordedCall): Map<string, Asked> {
   return found;
 }
 
-function changesOf(before: RecordedQuestion, after: RecordedQuestion, round: number, now: number): Change[] {
+function changesOf(before: RecordedQuestion, after: RecordedQuestion, round: number, now: number): CallChange[] {
   const { key } = before;
   const parts = partsOf(before.request, after.request);
   return [
-    ...parts.map((part): Change => ({ type: "question_changed", key, round: now, ...part })),
+    ...parts.map((part): CallChange => ({ type: "question_changed", key, round: now, ...part })),
     ...(round === now ? [] : [{ type: "question_moved" as const, key, before: round, after: now }]),
   ];
 }
 
-type Part = Pick<Extract<Change, { type: "question_changed" }>, "part" | "before" | "after">;
+type Part = Pick<Extract<CallChange, { type: "question_changed" }>, "part" | "before" | "after">;
 
 function partsOf(before: InputRequest, after: InputRequest): Part[] {
   const [kind, other] = [kindOf(before), kindOf(after)];
@@ -113,13 +113,13 @@ function membersOf({ params }: InputRequest): Record<string, unknown> {
   return members;
 }
 
-function endChanges(before: RecordedEnd | undefined, after: RecordedEnd | undefined): Change[] {
+function endChanges(before: RecordedEnd | undefined, after: RecordedEnd | undefined): CallChange[] {
   if (before?.type === "complete" && after?.type === "complete") {
     const changes = jsonChanges(before.result, after.result);
     if (changes.length > MOST_CHANGES) {
       return [{ type: "result_changed", path: "", before: before.result, after: after.result }];
     }
-    return changes.map((change): Change => ({ type: "result_changed", ...change }));
+    return changes.map((change): CallChange => ({ type: "result_changed", ...change }));
   }
   const [was, is] = [wordsOf(before), wordsOf(after)];
   return was === is ? [] : [{ type: "end_changed", before: was, after: is }];

@@ -8,15 +8,15 @@ export const FORMAT = "mcp-parley/transcript";
 export const VERSION = 1;
 
 /** What may be kept although it is left out by default. */
-export type Keep = "state" | "secrets";
-export const KEEPS: readonly Keep[] = ["state", "secrets"];
+export type TranscriptKeep = "state" | "secrets";
+export const KEEPS: readonly TranscriptKeep[] = ["state", "secrets"];
 
 export interface Header {
   readonly format: typeof FORMAT;
   readonly version: typeof VERSION;
   /** Milliseconds since the epoch; `at` of the other lines counts from here. */
   readonly startedAt: number;
-  readonly keep: readonly Keep[];
+  readonly keep: readonly TranscriptKeep[];
 }
 
 /** Stands for a `requestState`: which one of the call it was, counted from 1, and its size in UTF-8 bytes. */

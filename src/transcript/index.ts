@@ -1,7 +1,7 @@
 /** Calls written down, read again, and played again. */
-export { type Change, diffCalls } from "./diff.ts";
+export { type CallChange, diffCalls } from "./diff.ts";
 export { type Recording, recordTo } from "./file.ts";
-export type { Keep, RecordedQuestion } from "./format.ts";
+export type { RecordedQuestion, TranscriptKeep } from "./format.ts";
 export {
   type RecordedAnswer,
   type RecordedCall,

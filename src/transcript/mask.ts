@@ -14,6 +14,8 @@ export interface Masked<T> {
 
 /** A random-looking part of an address: a ticket, a code. */
 const LONG_SEGMENT = 20;
+/** Texts of the server's own that are remembered per call: it must not make every search a long one (F4). */
+const MOST_OF_SERVER = 100;
 /** Shorter texts are taken out only where they stand alone: a typed "5" must not eat the "15" of a limit. */
 const WHOLE_WORD = 4;
 
@@ -22,6 +24,7 @@ export class Masker {
   readonly #keepSecrets: boolean;
   readonly #secrets = new Set<string>();
   #pattern: RegExp | undefined;
+  #ofServer = 0;
 
   constructor(keepSecrets: boolean) {
     this.#keepSecrets = keepSecrets;
@@ -32,7 +35,7 @@ export class Masker {
     const trimmed = text.trim();
     if (trimmed === "" || this.#secrets.has(trimmed)) return;
     this.#secrets.add(trimmed);
-    this.#pattern = patternOf([...this.#secrets]);
+    this.#pattern = undefined;
   }
 
   /** `params` without `_meta`; arguments under secret-looking names, and such parts of an address, are masked. */
@@ -59,7 +62,7 @@ export class Masker {
     // A default in such a field may be the secret itself.
     for (const { name, secret } of fieldsOf(request)) {
       const property: unknown = (request.params as ElicitFormParams).requestedSchema.properties[name];
-      if (secret !== undefined && isObject(property)) this.#hideLeaves(property["default"]);
+      if (secret !== undefined && isObject(property)) this.#hideServers(property["default"]);
     }
     return this.scrub(request);
   }
@@ -81,7 +84,9 @@ export class Masker {
 
   /** A copy without what was hidden, wherever it stands: in texts, names of members, lists. */
   scrub<T>(value: T): T {
-    return (this.#pattern === undefined ? value : scrub(value, this.#pattern)) as T;
+    if (this.#secrets.size === 0) return value;
+    this.#pattern ??= patternOf([...this.#secrets]);
+    return scrub(value, this.#pattern) as T;
   }
 
   #maskNamed(value: unknown, pointer: string, secret: boolean, masked: string[]): unknown {
@@ -102,22 +107,37 @@ export class Masker {
     if (typeof value === "string" || typeof value === "number") this.hide(String(value));
   }
 
+  #hideServers(text: unknown): void {
+    if (typeof text !== "string" || this.#secrets.has(text.trim()) || this.#ofServer >= MOST_OF_SERVER) return;
+    this.#ofServer += 1;
+    this.hide(text);
+  }
+
   /** Without user name, the values of the parameters named, and with `long` without fragment and long path segments. */
   #address(address: string, isSecret: (parameter: string) => boolean, long = false): string {
     if (!URL.canParse(address)) return address;
     const url = new URL(address);
     let changed = url.username !== "" || url.password !== "";
-    if (url.password !== "") this.hide(decodeURIComponent(url.password));
+    if (url.password !== "") this.#hideServers(url.password);
     url.username = "";
     url.password = "";
     const take = (text: string): string => {
       changed = true;
-      if (text.length >= LONG_SEGMENT) this.hide(text);
+      if (text.length >= LONG_SEGMENT) this.#hideServers(text);
       return MASK;
     };
-    for (const [name, value] of new URLSearchParams(url.search)) {
-      if (value !== "" && isSecret(name)) url.searchParams.set(name, take(value));
-    }
+    // Pair by pair as it is written: to set one at a time would write the whole address down each time.
+    const pairs = url.search.slice(1).split("&");
+    const shown = pairs.map((pair) => {
+      const [[name, value] = ["", ""]] = new URLSearchParams(pair);
+      if (value === "") return long && pair.length >= LONG_SEGMENT ? take(pair) : pair;
+      if (!isSecret(name)) return pair;
+      take(value);
+      const at = pair.indexOf("=") + 1;
+      take(pair.slice(at));
+      return `${pair.slice(0, at)}${MASK}`;
+    });
+    url.search = shown.join("&");
     if (long && url.hash !== "") url.hash = take(url.hash.slice(1));
     if (long) {
       const segments = url.pathname.split("/");

@@ -2,7 +2,7 @@ import { readInterim } from "../calls/interim.ts";
 import { ParleyError, reasonOf } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import { type ClientCapabilities, type InputResponse, MRTR_METHODS, type MrtrMethod } from "../protocol/types.ts";
-import { FORMAT, KEEPS, type Keep, type RecordedQuestion, VERSION } from "./format.ts";
+import { FORMAT, KEEPS, type RecordedQuestion, type TranscriptKeep, VERSION } from "./format.ts";
 
 export interface RecordedAnswer {
   readonly answer: InputResponse;
@@ -39,7 +39,7 @@ export interface RecordedCall {
 export interface Transcript {
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
-  readonly keep: readonly Keep[];
+  readonly keep: readonly TranscriptKeep[];
   readonly calls: readonly RecordedCall[];
 }
 

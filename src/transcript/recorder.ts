@@ -3,12 +3,20 @@ import type { CallContent, CallEvent, Recorder } from "../calls/events.ts";
 import { messageOf } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import type { ClientCapabilities, InputRequest, InputResponse } from "../protocol/types.ts";
-import { FORMAT, type Header, type Keep, type Line, type LineBody, type StateMark, VERSION } from "./format.ts";
+import {
+  FORMAT,
+  type Header,
+  type Line,
+  type LineBody,
+  type StateMark,
+  type TranscriptKeep,
+  VERSION,
+} from "./format.ts";
 import { Masker } from "./mask.ts";
 
 export interface RecorderOptions {
   /** What to keep although it is left out by default: `requestState`s, secret-looking fields. Default: nothing. */
-  readonly keep?: readonly Keep[];
+  readonly keep?: readonly TranscriptKeep[];
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly now?: () => number;
 }

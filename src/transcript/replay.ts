@@ -4,8 +4,8 @@ import { createCalls } from "../calls/calls.ts";
 import type { QuestionContext, Responders } from "../calls/responder.ts";
 import { ParleyError } from "../errors.ts";
 import type { InputRequest, InputResponse, MrtrMethod } from "../protocol/types.ts";
-import { type Change, diffCalls, sameQuestion } from "./diff.ts";
-import type { Header, Keep, Line } from "./format.ts";
+import { type CallChange, diffCalls, sameQuestion } from "./diff.ts";
+import type { Header, Line, TranscriptKeep } from "./format.ts";
 import { type RecordedAnswer, type RecordedCall, readTranscript } from "./read.ts";
 import { lineRecorder } from "./recorder.ts";
 
@@ -22,13 +22,13 @@ export interface ReplayOptions {
    */
   answerChanged?: boolean;
   /** What the transcript keeps: the other side of the comparison must be masked alike. Default: nothing. */
-  keep?: readonly Keep[];
+  keep?: readonly TranscriptKeep[];
   signal?: AbortSignal;
 }
 
 export interface Replay {
   /** Empty: the server did what it did then. */
-  readonly changes: readonly Change[];
+  readonly changes: readonly CallChange[];
   /** Why the replay did not come to an end; what is behind that point was not compared. */
   readonly stopped?: { readonly key: string; readonly reason: "changed" | "not_recorded" };
   /** The run itself, masked as the recording is. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Responders } from "../../src/calls/index.ts";
 import { policyResponders, readPolicy } from "../../src/policy/index.ts";
-import { type Keep, readTranscript, recordTo } from "../../src/transcript/index.ts";
+import { readTranscript, recordTo, type TranscriptKeep } from "../../src/transcript/index.ts";
 import { accept, done, form, inOrder, interim, link, type Reply, scripted } from "./calls-peer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "parley-transcript-"));
@@ -18,7 +18,7 @@ const ASK = { ok: form({ user: { type: "string" }, password: { type: "string" } 
 const typed = { user: "ann", password: PASSWORD };
 
 interface Run {
-  readonly keep?: readonly Keep[];
+  readonly keep?: readonly TranscriptKeep[];
   readonly args?: Record<string, unknown>;
   readonly responders?: Responders;
 }
@@ -116,10 +116,29 @@ describe("recordTo", () => {
     const { text, lines } = await record([interim({ go: { ...link(url) } }), done(`opened ${ticket}`)]);
     expect(text).not.toContain(ticket);
     expect(text).not.toContain("pw-123456");
+    const bare = await record([interim({ go: link(`https://example.com/?${ticket}`) }), done()]);
+    expect(bare.text).not.toContain(ticket);
     expect(lines[3].questions[0].request.params.url).toBe(
       "https://example.com/connect/[masked]?ticket=[masked]&x=[masked]#[masked]",
     );
     expect(readTranscript(text).calls[0]?.rounds[0]?.questions).toHaveLength(1);
+  });
+
+  it("F4: a hostile address costs no line and no time", async () => {
+    const long = Array.from({ length: 20_000 }, (_, at) => `segment-of-twenty-${at}`).join("/");
+    const urls = [
+      `https://u:100%@example.com/${long}?${long.replaceAll("/", "&x=")}`,
+      "https://example.com/%zz?%zz=%zz",
+    ];
+    const started = performance.now();
+    for (const url of urls) {
+      const { text, ended } = await record([interim({ go: link(url) }), done("x".repeat(100_000))]);
+      expect(ended).toBe("complete");
+      expect(readTranscript(text).calls[0]?.rounds[0]?.questions).toHaveLength(1);
+      expect(text).not.toContain("segment-of-twenty-19999");
+      expect(text).not.toContain("100%");
+    }
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   it("a secret that is a word of the protocol leaves a transcript that can be read", async () => {
@@ -140,7 +159,7 @@ describe("recordTo", () => {
     );
     expect(readFileSync(path, "utf8")).toBe(text);
     expect(() => recordTo(join(folder, "no", "where"))).toThrowError(/ENOENT/);
-    expect(() => recordTo(fresh(), { keep: ["everything" as Keep] })).toThrowError(/state and secrets only/);
+    expect(() => recordTo(fresh(), { keep: ["everything" as TranscriptKeep] })).toThrowError(/state and secrets only/);
   });
 
   it("a closed one does not stop the call", async () => {

@@ -9,7 +9,7 @@ import { messageOf } from "../../errors.ts";
 import { type FilePolicy, type PolicyRecord, policyResponders, toolHarm } from "../../policy/index.ts";
 import { terminalResponders } from "../../present/index.ts";
 import type { MrtrMethod } from "../../protocol/types.ts";
-import { type Keep, type Recording, recordTo } from "../../transcript/index.ts";
+import { type Recording, recordTo, type TranscriptKeep } from "../../transcript/index.ts";
 import { EXIT, type ExitCode, errorLine, oneLine, usageError } from "../exit.ts";
 import { reportFailure } from "../failure.ts";
 import { parseObject } from "../files.ts";
@@ -143,7 +143,7 @@ function decisionLine({ rule, action, key }: PolicyRecord): string {
 
 /** Made once there is a server, so that a wrong address leaves no empty file behind. */
 function openRecording({ record, recordKeep = [] }: CallFlags, io: Io): Recording | undefined {
-  return record === undefined ? undefined : recordTo(resolve(io.cwd, record), { keep: recordKeep as Keep[] });
+  return record === undefined ? undefined : recordTo(resolve(io.cwd, record), { keep: recordKeep as TranscriptKeep[] });
 }
 
 function closeRecording(recording: Recording | undefined, { record }: CallFlags, io: Io): void {

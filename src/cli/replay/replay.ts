@@ -1,7 +1,13 @@
 /** `parley replay`: recorded calls made again. */
 import type { Client } from "@modelcontextprotocol/client";
 import { jsonChanges } from "../../transcript/diff.ts";
-import { type Change, type RecordedCall, type Replay, type ReplayOptions, replayCall } from "../../transcript/index.ts";
+import {
+  type CallChange,
+  type RecordedCall,
+  type Replay,
+  type ReplayOptions,
+  replayCall,
+} from "../../transcript/index.ts";
 import { readScript, scriptedResponders } from "../call/answers.ts";
 import { connect, peerName, readPeer } from "../call/peer.ts";
 import { EXIT, type ExitCode, oneLine, usageError } from "../exit.ts";
@@ -91,7 +97,7 @@ function counted(changes: number): string {
   return `${changes} ${changes === 1 ? "change" : "changes"}`;
 }
 
-function linesOf(change: Change): string[] {
+function linesOf(change: CallChange): string[] {
   switch (change.type) {
     case "question_added":
       return [`+ question ${JSON.stringify(change.key)} in round ${change.round}`];
