@@ -23,7 +23,7 @@ const WHOLE_WORD = 4;
 export class Masker {
   readonly #keepSecrets: boolean;
   readonly #secrets = new Set<string>();
-  #pattern: RegExp | undefined;
+  #wipe: Wipe | undefined;
   #ofServer = 0;
 
   constructor(keepSecrets: boolean) {
@@ -35,7 +35,7 @@ export class Masker {
     const trimmed = text.trim();
     if (trimmed === "" || this.#secrets.has(trimmed)) return;
     this.#secrets.add(trimmed);
-    this.#pattern = undefined;
+    this.#wipe = undefined;
   }
 
   /** `params` without `_meta`; arguments under secret-looking names, and such parts of an address, are masked. */
@@ -85,8 +85,8 @@ export class Masker {
   /** A copy without what was hidden, wherever it stands: in texts, names of members, lists. */
   scrub<T>(value: T): T {
     if (this.#secrets.size === 0) return value;
-    this.#pattern ??= patternOf([...this.#secrets]);
-    return scrub(value, this.#pattern) as T;
+    this.#wipe ??= wiper(this.#secrets);
+    return scrub(value, this.#wipe) as T;
   }
 
   #maskNamed(value: unknown, pointer: string, secret: boolean, masked: string[]): unknown {
@@ -156,49 +156,48 @@ function escaped(step: string): string {
   return step.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** Longest first, so that of two secrets, one inside the other, nothing is left over. */
-function patternOf(secrets: readonly string[]): RegExp {
-  const literals = secrets
-    .toSorted((a, b) => b.length - a.length)
-    .map((text) => {
-      const literal = text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-      return text.length < WHOLE_WORD ? `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])` : literal;
-    });
-  return new RegExp(literals.join("|"), "gu");
+/** Takes texts out of others. */
+type Wipe = (text: string) => string;
+
+/**
+ * Longest first, so that of two secrets, one inside the other, nothing is left over. Long ones are no patterns: a state
+ * may have a megabyte.
+ */
+function wiper(secrets: ReadonlySet<string>): Wipe {
+  const all = [...secrets].toSorted((a, b) => b.length - a.length);
+  const words = all
+    .filter((text) => text.length < WHOLE_WORD)
+    .map((text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  const pattern =
+    words.length === 0 ? undefined : new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join("|")})(?![\\p{L}\\p{N}])`, "gu");
+  const long = all.filter((text) => text.length >= WHOLE_WORD);
+  return (text) => {
+    const without = long.reduce((left, secret) => left.replaceAll(secret, MASK), text);
+    return pattern === undefined ? without : without.replace(pattern, MASK);
+  };
 }
 
 /** Members whose values are words of the protocol, and names of members that are: a secret may be such a word, too. */
 const WORDS = new Set(["method", "mode", "type", "action", "role", "format", "$schema"]);
 const NAMES = new Set([
   ...WORDS,
-  ...[
-    "params",
-    "message",
-    "required",
-    "requestedSchema",
-    "properties",
-    "title",
-    "description",
-    "default",
-    "minimum",
-    "maximum",
-  ],
-  ...["minLength", "maxLength", "enum", "enumNames", "oneOf", "anyOf", "const", "items", "minItems", "maxItems", "url"],
-  ...["content", "text", "model", "stopReason", "roots", "name", "uri", "messages", "arguments", "structuredContent"],
-  ...["isError", "contents", "mimeType", "maxTokens", "systemPrompt", "tools", "toolChoice", "data", "resource"],
+  ..."params message required requestedSchema properties title description default minimum maximum".split(" "),
+  ..."minLength maxLength enum enumNames oneOf anyOf const items minItems maxItems url".split(" "),
+  ..."content text model stopReason roots name uri messages arguments structuredContent".split(" "),
+  ..."isError contents mimeType maxTokens systemPrompt tools toolChoice data resource".split(" "),
 ]);
 
-function scrub(value: unknown, pattern: RegExp): unknown {
-  if (typeof value === "string") return value.replace(pattern, MASK);
+function scrub(value: unknown, wipe: Wipe): unknown {
+  if (typeof value === "string") return wipe(value);
   if (typeof value === "number") {
     const text = String(value);
-    return text.length >= WHOLE_WORD && text.replace(pattern, "") === "" ? MASK : value;
+    return text.length >= WHOLE_WORD && wipe(text) === MASK ? MASK : value;
   }
-  if (Array.isArray(value)) return value.map((item) => scrub(item, pattern));
+  if (Array.isArray(value)) return value.map((item) => scrub(item, wipe));
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([name, member]) => [
-    NAMES.has(name) ? name : name.replace(pattern, MASK),
-    WORDS.has(name) && typeof member === "string" ? member : scrub(member, pattern),
+    NAMES.has(name) ? name : wipe(name),
+    WORDS.has(name) && typeof member === "string" ? member : scrub(member, wipe),
   ]);
   return Object.fromEntries(entries) as unknown;
 }
