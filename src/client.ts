@@ -1,6 +1,7 @@
 /** Host entry, `mcp-parley/client`: drive calls that ask, and show what is asked. Everything exported is public API. */
 export {
   type Call,
+  type CallContent,
   type CallEvent,
   type CallOptions,
   type CallParams,
@@ -14,11 +15,28 @@ export {
   type Pacing,
   type Question,
   type QuestionContext,
+  type Recorder,
   type Responders,
   type SavedCall,
   systemClock,
 } from "./calls/index.ts";
 export { ERROR_TABLE, ParleyError, type ParleyErrorCode } from "./errors.ts";
+export {
+  type CallAbout,
+  type Explanation,
+  type FilePolicy,
+  type Policy,
+  type PolicyDecision,
+  type PolicyOptions,
+  type PolicyQuestion,
+  type PolicyRecord,
+  type PolicyRespondersOptions,
+  type PolicyWarning,
+  policyResponders,
+  type RuleReport,
+  readPolicy,
+  toolHarm,
+} from "./policy/index.ts";
 export {
   type AcceptableUrl,
   type DescribeOptions,
@@ -64,3 +82,21 @@ export type {
   SamplingParams,
   SamplingResult,
 } from "./protocol/types.ts";
+export {
+  type CallChange,
+  diffCalls,
+  type RecordedAnswer,
+  type RecordedCall,
+  type RecordedEnd,
+  type RecordedQuestion,
+  type RecordedRound,
+  type RecorderOptions,
+  type Recording,
+  type Replay,
+  type ReplayOptions,
+  readTranscript,
+  recordTo,
+  replayCall,
+  type Transcript,
+  type TranscriptKeep,
+} from "./transcript/index.ts";

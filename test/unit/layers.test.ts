@@ -16,8 +16,10 @@ const ALLOWED: Record<string, string[]> = {
   calls: ["errors", "internal", "protocol"],
   sampling: ["errors", "internal", "protocol", "calls"],
   present: ["errors", "internal", "protocol", "calls", "sampling"],
+  policy: ["errors", "internal", "protocol", "calls", "present"],
+  transcript: ["errors", "internal", "protocol", "calls"],
   testing: ["errors", "protocol", "flow", "server"],
-  cli: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present"],
+  cli: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present", "policy", "transcript"],
   demo: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present", "cli"],
 };
 /** Public entries: they gather, and nothing imports them. */
