@@ -28,6 +28,10 @@ Questions are answered from the answers file, or else at the terminal. With a fi
 question that the file does not answer fails the call. Without either, nothing is offered to the server.
 At the terminal Escape leaves one question unanswered (a cancel); Ctrl-C ends the call, and nothing more is sent.
 
+With --model-url and --model a server may use a model, as in --model-url https://api.openai.com/v1 --model gpt-5-mini.
+You approve each request, and each answer before it is sent, at the terminal; without a terminal sampling is not
+offered. PARLEY_MODEL_KEY holds the endpoint's key; there is no flag for it.
+
 The answers file maps a question's key to its answer:
   {"ok": {"action": "accept", "content": {"confirm": true}},
    "go": {"action": "decline"},
@@ -111,6 +115,8 @@ function build(
       .usage(`<url> <${operand}> [options]\n       parley ${verb} <${operand}> [options] -- <command> [args...]`)
       .argument("<operands...>", `the server's URL and the ${operand}, or the ${operand} alone`)
       .addOption(new Option("--answers <file>", "answer questions from this file"))
+      .addOption(new Option("--model-url <url>", "answer sampling from this OpenAI-compatible endpoint"))
+      .addOption(new Option("--model <name>", "the model to use there"))
       .addOption(new Option("--header <h>", 'send "Name: value" to a URL; repeatable').argParser(collect))
       .addOption(new Option("--json", "print one JSON object"))
       .addHelpText("after", CALL_HELP)

@@ -17,7 +17,7 @@ const ALLOWED: Record<string, string[]> = {
   sampling: ["errors", "internal", "protocol", "calls"],
   present: ["errors", "internal", "protocol", "calls", "sampling"],
   testing: ["errors", "protocol", "flow", "server"],
-  cli: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present"],
+  cli: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "sampling", "present"],
   demo: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present", "cli"],
 };
 /** Public entries: they gather, and nothing imports them. */

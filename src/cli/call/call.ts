@@ -12,6 +12,7 @@ import { parseObject } from "../files.ts";
 import type { Io } from "../io.ts";
 import { jsonText, renderResult } from "../output.ts";
 import { readScript, scriptedResponders } from "./answers.ts";
+import { readModel } from "./model.ts";
 import { connect, peerName, readPeer } from "./peer.ts";
 
 export interface CallFlags {
@@ -19,6 +20,8 @@ export interface CallFlags {
   readonly answers?: string;
   readonly header?: readonly string[];
   readonly json?: boolean;
+  readonly modelUrl?: string;
+  readonly model?: string;
 }
 
 export interface CallLine {
@@ -44,7 +47,7 @@ export async function call(line: CallLine, io: Io, signal: AbortSignal): Promise
     const { peer, name } = readPeer(line.operands, line.command, line.flags.header ?? []);
     server = peerName(peer);
     const params = readParams(line.method, name, line.flags.args);
-    const responders = await readResponders(line.flags.answers, io);
+    const responders = await readResponders(line.flags, io);
     const client = await connect(peer, io.err, signal);
     try {
       const result = await drive(client, { method: line.method, params, server, responders, rounds, signal });
@@ -94,8 +97,12 @@ function readParams(method: MrtrMethod, name: string, args: string | undefined):
 }
 
 /** The file alone when there is one, so that a script does the same with and without a terminal; else the terminal. */
-async function readResponders(answers: string | undefined, io: Io): Promise<Responders> {
-  return answers === undefined ? terminalResponders() : scriptedResponders(await readScript(answers, io.cwd), answers);
+async function readResponders(flags: CallFlags, io: Io): Promise<Responders> {
+  const { answers } = flags;
+  const model = readModel(flags, process.env);
+  return answers === undefined
+    ? terminalResponders(model === undefined ? {} : { model, modelTools: true })
+    : scriptedResponders(await readScript(answers, io.cwd), answers);
 }
 
 function print(
