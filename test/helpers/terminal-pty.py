@@ -1,13 +1,17 @@
 """Runs a command on a real pseudo-terminal and plays a script against it.
 
-stdin: JSON {"command": [...], "steps": [[wait_for, keys], ...]}; stdout: JSON {"screen": ..., "status": ...}.
+stdin: JSON {"command": [...], "steps": [[wait_for, keys], ...], "seconds": n, "columns": n};
+stdout: JSON {"screen": ..., "status": ..., "missed": the first text that never came, or null}.
 """
 
+import fcntl
 import json
 import os
 import pty
 import select
+import struct
 import sys
+import termios
 import time
 
 job = json.load(sys.stdin)
@@ -16,9 +20,11 @@ if pid == 0:
     os.environ["TERM"] = "xterm-256color"
     os.execvp(job["command"][0], job["command"])
 
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, job["columns"], 0, 0))
 screen = b""
 seen = 0
-deadline = time.monotonic() + 20
+missed = None
+deadline = time.monotonic() + job["seconds"]
 
 
 def read():
@@ -40,13 +46,17 @@ for wait_for, keys in job["steps"]:
     wanted = wait_for.encode()
     while alive and screen.find(wanted, seen) < 0 and time.monotonic() < deadline:
         alive = read()
-    seen = max(seen, screen.find(wanted, seen) + len(wanted))
+    found = screen.find(wanted, seen)
+    if found < 0:
+        missed = wait_for
+        break
+    seen = found + len(wanted)
     for key in keys:
         os.write(terminal, key.encode())
         time.sleep(0.02)
-while alive and time.monotonic() < deadline:
+while alive and missed is None and time.monotonic() < deadline:
     alive = read()
 if alive:
     os.kill(pid, 9)
 _, status = os.waitpid(pid, 0)
-json.dump({"screen": screen.decode("utf-8", "replace"), "status": os.waitstatus_to_exitcode(status)}, sys.stdout)
+json.dump({"screen": screen.decode("utf-8", "replace"), "status": os.waitstatus_to_exitcode(status), "missed": missed}, sys.stdout)
