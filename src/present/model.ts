@@ -108,7 +108,7 @@ function describeForm(params: ElicitFormParams, context: QuestionContext, option
     fields: views,
     confirmation,
     refused: secrets.map(
-      (field) => say`server “${inline(context.server.id)}” asks for a secret in field “${inline(field.name, 80)}”`,
+      (field) => say`server “${inert(context.server.id)}” asks for a secret in field “${inert(field.name, 80)}”`,
     ),
   };
 }

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import struct
 import sys
@@ -22,6 +23,7 @@ if pid == 0:
 
 fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, job["columns"], 0, 0))
 screen = b""
+text = b""  # the screen without styles and cursor movements: what is waited for
 seen = 0
 missed = None
 deadline = time.monotonic() + job["seconds"]
@@ -29,7 +31,7 @@ deadline = time.monotonic() + job["seconds"]
 
 def read():
     """Reads what is there; False at the end."""
-    global screen
+    global screen, text
     ready, _, _ = select.select([terminal], [], [], 0.05)
     if not ready:
         return True
@@ -38,15 +40,16 @@ def read():
     except OSError:
         return False
     screen += data
+    text = re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", screen)
     return bool(data)
 
 
 alive = True
 for wait_for, keys in job["steps"]:
     wanted = wait_for.encode()
-    while alive and screen.find(wanted, seen) < 0 and time.monotonic() < deadline:
+    while alive and text.find(wanted, seen) < 0 and time.monotonic() < deadline:
         alive = read()
-    found = screen.find(wanted, seen)
+    found = text.find(wanted, seen)
     if found < 0:
         missed = wait_for
         break

@@ -2,7 +2,7 @@
 import type { QuestionContext } from "../../calls/responder.ts";
 import { ParleyError } from "../../errors.ts";
 import type { QuestionView } from "../model.ts";
-import { host, inline, type Safe, say } from "../text.ts";
+import { host, inert, type Safe, say } from "../text.ts";
 import { drawQuestion } from "./draw.ts";
 import type { TerminalOutput } from "./guard.ts";
 import type { TerminalInput } from "./keys.ts";
@@ -86,7 +86,7 @@ export class Surface {
 }
 
 export function subjectOf({ key, server }: QuestionContext): Safe {
-  return say`Question “${inline(key, 100)}” of server “${inline(server.id, 100)}”`;
+  return say`Question “${inert(key, 100)}” of server “${inert(server.id, 100)}”`;
 }
 
 export function unanswerable({ key, server }: QuestionContext, message: string): ParleyError {
