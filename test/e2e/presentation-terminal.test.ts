@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { file } from "../helpers/cli.ts";
+import { FIXTURES, file, MAIN } from "../helpers/cli.ts";
 import { hostileText } from "../helpers/hostile.ts";
 import {
   CTRL_C,
@@ -497,5 +497,29 @@ describe.skipIf(!canHaveTerminal)("several calls on one terminal", () => {
     ]);
     expect(read).toContain("━━ Your answers to server “deploy-server” for tools/call “deploy”");
     expect(read).toContain("It can wait until 2026-07-28 12:05 (UTC+00:00)");
+  });
+});
+
+describe.skipIf(!canHaveTerminal)("what is never shown", () => {
+  const call = (tool: string, steps: Step[]) =>
+    onTerminal(steps, [process.execPath, MAIN, "call", tool, "--", process.execPath, `${FIXTURES}stateful-server.mjs`]);
+
+  test("M1 M2: a state comes back byte for byte with its own retry, with no later one, and is not on the screen", async () => {
+    const { screen, status } = await call("any", [
+      ["◆  There is nothing", [UP, UP, ENTER]],
+      ["question “two”", []],
+      ["◆  There is nothing", [UP, UP, ENTER]],
+    ]);
+    expect(readable(screen)).toContain("and no state with the second");
+    expect(status).toBe(0);
+    expect(readable(screen)).not.toMatch(/opaque|“state”/);
+    expect(rawOn(screen)).toEqual([]);
+  });
+
+  test("M3: a kind that was not declared is refused before anything of its round is shown", async () => {
+    const { screen, status } = await call("undeclared", []);
+    expect(status).toBe(4);
+    expect(readable(screen)).toMatch(/^parley: .+this call did not declare.+\n$/);
+    expect(readable(screen)).not.toContain("Sure?");
   });
 });
