@@ -195,6 +195,25 @@ describe("D19: a round is reviewed before it is sent", () => {
     expect(peer.requests).toHaveLength(1);
   });
 
+  test("one that comes late, behind a slow policy say, is waited for", async () => {
+    const terminal = new FakeTerminal();
+    const { form } = responders(terminal);
+    const of = (key: string) => contextOf({ callId: "1", key });
+    const early = [form!(NAME, of("a")), form!(NAME, of("b"))];
+    await terminal.at("Answer?", DOWN, ENTER);
+    await terminal.shows("question “b”");
+    const late = form!(NAME, of("c"));
+    await terminal.at("Answer?", DOWN, ENTER);
+    await terminal.shows("question “c”");
+    await terminal.at("Answer?", ESC);
+    await terminal.at("Send these 3 answers?", ENTER);
+    expect(await Promise.all([...early, late])).toEqual([
+      { action: "decline" },
+      { action: "decline" },
+      { action: "cancel" },
+    ]);
+  });
+
   test("answers of two calls are not mixed, and a call that ends takes its held answers along", async () => {
     const terminal = new FakeTerminal();
     const { form } = responders(terminal);
