@@ -2,7 +2,8 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { type TerminalOptions, terminalResponders } from "../../src/present/index.ts";
-import type { ElicitFormParams } from "../../src/protocol/types.ts";
+import type { ElicitFormParams, SamplingResult } from "../../src/protocol/types.ts";
+import { samplingLimits } from "../../src/sampling/index.ts";
 import { done, form, inOrder, interim, link, scripted } from "./calls-peer.ts";
 import { CTRL_C, contextOf, DOWN, ENTER, ESC, FakeTerminal, UP } from "./present-fake-terminal.ts";
 
@@ -269,5 +270,44 @@ describe("L9/E22/E24: a link that comes back", () => {
       await terminal.at("asked again in 60 seconds", key);
       expect(await answer).toMatchObject(expected);
     }
+  });
+});
+
+describe("sampling beside other questions", () => {
+  const prompt = {
+    maxTokens: 50,
+    messages: [{ role: "user" as const, content: { type: "text" as const, text: "Sum up." } }],
+  };
+
+  test("while the model works another call is asked; the answer is reviewed in its turn, and says whose it is", async () => {
+    const terminal = new FakeTerminal();
+    let finish = (_result: SamplingResult) => {};
+    const model = () =>
+      new Promise<SamplingResult>((resolve) => {
+        finish = resolve;
+      });
+    const { sample, form } = responders(terminal, { model });
+    const sampled = sample!(prompt, contextOf({ key: "sum", target: "summary", callId: "1" }));
+    await terminal.at("Give this to your model?", UP, UP, UP, ENTER);
+    await terminal.shows("The model is working");
+    const other = form!(NAME, contextOf({ key: "name", callId: "2" }));
+    await terminal.shows("Answer?");
+    finish({ role: "assistant", model: "m", content: { type: "text", text: "Short." } });
+    await setTimeout(20);
+    expect(terminal.text).not.toContain("Short.");
+    await terminal.at("", DOWN, ENTER);
+    expect(await other).toEqual({ action: "decline" });
+    await terminal.shows("gets an answer of your language model  (question “sum”)");
+    await terminal.shows("tools/call “summary”");
+    await terminal.at("Send this answer", UP, UP, UP, ENTER);
+    expect(await sampled).toMatchObject({ content: { text: "Short." } });
+  });
+
+  test("F14: the host's limits hold at the terminal; what passes them is not shown", async () => {
+    const terminal = new FakeTerminal();
+    const model = async () => ({}) as SamplingResult;
+    const { sample } = responders(terminal, { model, limits: samplingLimits({ maxTokensPerRequest: 49 }) });
+    expect(await ended(sample!(prompt, contextOf()))).toMatchObject({ code: "limit_exceeded" });
+    expect(terminal.output.written).toBe("");
   });
 });

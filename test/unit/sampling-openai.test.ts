@@ -1,5 +1,5 @@
 /** A model behind the chat completions format, over real HTTP on loopback. */
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { SamplingParams, SamplingResult } from "../../src/protocol/types.ts";
 import { type OpenAiModelOptions, openAiModel } from "../../src/sampling/index.ts";
 import { usageOf } from "../../src/sampling/model.ts";
@@ -368,6 +368,25 @@ describe("an endpoint that fails", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("Retry-After may be a date, or nothing that can be read", async () => {
+    const clock = new HandClock();
+    const { run, requests } = await serve((_: ModelRequest, count: number) =>
+      count === 1
+        ? refusal(503, "", { "retry-after": new Date(clock.now() + 5000).toUTCString() })
+        : count === 2
+          ? refusal(503, "", { "retry-after": "soon" })
+          : completion({ content: "x" }),
+    );
+    const result = run(ask(), { clock });
+    while (clock.pending !== 2) await clock.pass(0);
+    await clock.pass(4999);
+    expect(requests).toHaveLength(1);
+    await clock.pass(1);
+    while (requests.length < 2 || clock.pending !== 2) await clock.pass(0);
+    await clock.pass(1000);
+    expect(await result).toMatchObject({ content: { text: "x" } });
+  });
+
   test("a wait longer than maxRetryWaitMs, and a last retry, fail", async () => {
     const { run, requests } = await serve(refusal(429, "", { "retry-after": "3600" }));
     expect(await failure(run())).toMatchObject({
@@ -380,7 +399,12 @@ describe("an endpoint that fails", () => {
   });
 
   test("timeoutMs bounds the whole, and the end of the call ends it at once", async () => {
-    const silent = ((_response) => {}) as ModelReply;
+    let closed = 0;
+    const silent = ((response) => {
+      response.on("close", () => {
+        closed += 1;
+      });
+    }) as ModelReply;
     const { run, model, requests } = await serve(silent);
     const clock = new HandClock();
     const late = failure(run(ask(), { clock, timeoutMs: 1000 }));
@@ -397,6 +421,8 @@ describe("an endpoint that fails", () => {
     while (requests.length === 1) await new Promise((resolve) => setImmediate(resolve));
     call.abort(reason);
     await expect(ended).rejects.toBe(reason);
+    // Neither request is left running at the endpoint.
+    await vi.waitFor(() => expect(closed).toBe(2));
   });
 });
 
