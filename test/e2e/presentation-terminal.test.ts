@@ -187,6 +187,8 @@ describe.skipIf(!canHaveTerminal)("a server's words in every place", () => {
 
   test("T1 U1 U2 U3 S2: no control, bidi or invisible character of it reaches the terminal, in any place", () => {
     expect(rawOn(shown.screen)).toEqual([]);
+    // The last line of defence writes this in place of what was not escaped before it.
+    expect(shown.screen).not.toContain("¤");
     for (const sequence of ["\x1b[2J", "\x1b[H", "\x1b]8", "\x1b]52", "\x1b]0", "\x9b", "\x07"]) {
       expect(shown.screen).not.toContain(sequence);
     }
@@ -314,6 +316,7 @@ describe.skipIf(!canHaveTerminal)("whatever is sent", () => {
     ]);
     const { screen, answers } = await session({ questions }, [...steps, ["THE END", []]], 55);
     expect(rawOn(screen)).toEqual([]);
+    expect(screen).not.toContain("¤");
     expect(answers).toEqual(samples.map(({ value }) => ({ action: "accept", content: { c: value } })));
   });
 });
@@ -457,9 +460,9 @@ describe.skipIf(!canHaveTerminal)("several calls on one terminal", () => {
     expect(read).not.toContain("tool-three");
   });
 
-  test("D19 F8: the answers of one round are shown together, one is changed, and then they go", async () => {
+  test("D19 F8 T1: the answers of one round are shown together, one is changed, and then they go", async () => {
     const round = { callId: "c" };
-    const { read, answers } = await session(
+    const { read, screen, answers } = await session(
       {
         together: true,
         questions: [
@@ -473,7 +476,8 @@ describe.skipIf(!canHaveTerminal)("several calls on one terminal", () => {
       },
       [
         ["◆  Answer?", [ENTER]],
-        ["◆  Text for field 1", ["one", ENTER]],
+        // What a person pastes is echoed by the prompt, and is no less hidden for that.
+        ["◆  Text for field 1", ["one\u202e\u009b", ENTER]],
         ["◆  Keep this? Nothing is sent before", [ENTER]],
         ["◆  Answer?", [ENTER]],
         ["◆  Number for field 1", ["2", ENTER]],
@@ -491,10 +495,11 @@ describe.skipIf(!canHaveTerminal)("several calls on one terminal", () => {
       ],
     );
     expect(answers).toEqual([
-      { action: "accept", content: { a: "one" } },
+      { action: "accept", content: { a: "one\u202e\u009b" } },
       { action: "accept", content: { b: 3 } },
       { action: "decline" },
     ]);
+    expect(rawOn(screen)).toEqual([]);
     expect(read).toContain("━━ Your answers to server “deploy-server” for tools/call “deploy”");
     expect(read).toContain("It can wait until 2026-07-28 12:05 (UTC+00:00)");
   });
