@@ -259,6 +259,26 @@ describe("L9/E22/E24: a link that comes back", () => {
     expect(await other).toMatchObject({ value: { action: "cancel" } });
   });
 
+  test("while one waits, another call's question has the terminal; the wait ends with its call", async () => {
+    const terminal = new FakeTerminal();
+    const { url, form } = responders(terminal, { waitMs: 150 });
+    const first = url!(params, contextOf({ repeated: true, callId: "a" }));
+    const call = new AbortController();
+    const second = ended(url!(params, contextOf({ repeated: true, callId: "b", signal: call.signal })));
+    const third = form!(NAME, contextOf({ callId: "c" }));
+    await terminal.at("still waiting", DOWN, ENTER);
+    await terminal.shows("Other questions come first.");
+    await terminal.at("still waiting", DOWN, ENTER);
+    await terminal.shows("Other questions come first.");
+    call.abort();
+    expect(await second).toMatchObject({ code: "aborted" });
+    await terminal.shows("Answer?");
+    // The first one's pause ends, and the server checks, while the form is on the screen.
+    expect(await first).toEqual({ action: "accept" });
+    await terminal.at("", DOWN, ENTER);
+    expect(await third).toEqual({ action: "decline" });
+  });
+
   test("a wait can be left: Escape cancels, Ctrl-C ends the call", async () => {
     for (const [key, expected] of [
       [ESC, { value: { action: "cancel" } }],

@@ -14,6 +14,7 @@ import { askRoots, checkRoots } from "./roots.ts";
 import { Rounds } from "./rounds.ts";
 import { approveAt } from "./sampling.ts";
 import { Surface, terminalAvailable, unanswerable } from "./surface.ts";
+import { waitingAt } from "./turns.ts";
 import { type OpenUrl, summaryOfUrl, UrlAsker } from "./url.ts";
 
 export interface TerminalOptions {
@@ -91,8 +92,13 @@ export function terminalResponders(options: TerminalOptions = {}): Responders {
     url: async (params, context) => {
       const view = viewOf({ method: "elicitation/create", params }, context, "url");
       return rounds.answer(context, {
-        ask: (_others, before) =>
-          surface.ask(view, context, (_, prompter) => links.ask(view, context, prompter, before?.action === "accept")),
+        ask: async (_others, before) => {
+          const setting = { agreed: before?.action === "accept", busy: () => waitingAt(input) > 0 };
+          const answer = await surface.ask(view, context, (_, prompter) => links.ask(view, context, prompter, setting));
+          if ("action" in answer) return answer;
+          await surface.rest(context, answer.afterMs);
+          return { action: "accept" };
+        },
         summary: (answer) => summaryOfUrl(view, answer),
       });
     },

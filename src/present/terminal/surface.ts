@@ -1,4 +1,5 @@
 /** One terminal for all questions of a host: whose turn it is, and from whom nothing more is wanted. */
+import { setTimeout } from "node:timers/promises";
 import type { QuestionContext } from "../../calls/responder.ts";
 import { ParleyError } from "../../errors.ts";
 import type { QuestionView } from "../model.ts";
@@ -40,29 +41,40 @@ export class Surface {
     const { input, output, settleMs } = this.#options;
     const { key, server, signal } = context;
     const subject = subjectOf(context);
-    const aborted = () =>
-      signal.reason instanceof ParleyError
-        ? signal.reason
-        : new ParleyError("aborted", `${subject} was taken back before it was shown.`);
-    return inTurn(input, signal, aborted, async () => {
-      if (this.#silenced.has(server.id)) throw silenced(context);
-      if (!terminalAvailable(input, output)) throw unanswerable(context, `${subject}: there is no terminal to ask at.`);
-      const prompter = new Prompter({
-        input,
-        output,
-        signal,
-        settleMs,
-        subject,
-        details: { key, server: server.id },
-        onSilence: () => this.#silenced.add(server.id),
-      });
-      try {
-        return await work(prompter);
-      } finally {
-        if (signal.aborted) prompter.say(say`  ▲ The call has ended. ${subject} is gone.`);
-        prompter.close();
-      }
-    });
+    return inTurn(
+      input,
+      signal,
+      () => takenBack(context),
+      async () => {
+        if (this.#silenced.has(server.id)) throw silenced(context);
+        if (!terminalAvailable(input, output))
+          throw unanswerable(context, `${subject}: there is no terminal to ask at.`);
+        const prompter = new Prompter({
+          input,
+          output,
+          signal,
+          settleMs,
+          subject,
+          details: { key, server: server.id },
+          onSilence: () => this.#silenced.add(server.id),
+        });
+        try {
+          return await work(prompter);
+        } finally {
+          if (signal.aborted) prompter.say(say`  ▲ The call has ended. ${subject} is gone.`);
+          prompter.close();
+        }
+      },
+    );
+  }
+
+  /** Waits with the terminal free for others. */
+  async rest(context: QuestionContext, ms: number): Promise<void> {
+    try {
+      await setTimeout(ms, undefined, { signal: context.signal });
+    } catch {
+      throw takenBack(context);
+    }
   }
 
   /** Shows `view` in its turn and lets `answer` ask. What must not be put to a person is shown, and fails. */
@@ -91,6 +103,13 @@ export function subjectOf({ key, server }: QuestionContext): Safe {
 
 export function unanswerable({ key, server }: QuestionContext, message: string): ParleyError {
   return new ParleyError("unanswerable", message, { details: { key, server: server.id } });
+}
+
+/** The call ended while its question was not on the screen. */
+function takenBack(context: QuestionContext): ParleyError {
+  const { reason } = context.signal;
+  if (reason instanceof ParleyError) return reason;
+  return new ParleyError("aborted", `${subjectOf(context)} was taken back.`, { cause: reason });
 }
 
 /** The person's end of this call too: no answer is sent for them (D1). */

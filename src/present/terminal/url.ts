@@ -23,6 +23,18 @@ export function summaryOfUrl({ url }: UrlQuestionView, { action }: ElicitResult)
   return [action === "decline" ? say`You declined to visit ${site}.` : host("Dismissed without an answer.")];
 }
 
+export interface LinkSetting {
+  /** The person agreed earlier in this round and wants to change it. */
+  agreed: boolean;
+  /** Whether other questions wait for the terminal. */
+  busy: () => boolean;
+}
+
+/** Agreed, after a pause in which the terminal is free for others. */
+export interface Later {
+  afterMs: number;
+}
+
 export class UrlAsker {
   readonly #openUrl: OpenUrl | undefined;
   readonly #waitMs: number;
@@ -36,25 +48,20 @@ export class UrlAsker {
 
   /**
    * Asks for consent. Accept means "agreed to open it" (E21, L9); an opener that fails is a cancel (L8).
-   * `agreed`: the person agreed earlier in this round and wants to change it.
    */
   async ask(
     view: UrlQuestionView,
     context: QuestionContext,
     prompter: Prompter,
-    agreed: boolean,
-  ): Promise<ElicitResult> {
+    { agreed, busy }: LinkSetting,
+  ): Promise<ElicitResult | Later> {
     const { url } = view;
     if (!url.ok) return CANCEL;
     try {
       if (agreed) return await this.#askAgreed(url, prompter);
-      return view.repeated
-        ? await this.#askAgain(
-            url,
-            JSON.stringify([context.server.id, context.callId, context.key, url.href]),
-            prompter,
-          )
-        : await this.#askFirst(url, prompter);
+      if (!view.repeated) return await this.#askFirst(url, prompter);
+      const id = JSON.stringify([context.server.id, context.callId, context.key, url.href]);
+      return await this.#askAgain(url, id, prompter, busy);
     } catch (error) {
       if (error instanceof Left) return CANCEL;
       throw error;
@@ -85,9 +92,19 @@ export class UrlAsker {
    * The same address came back: consent was given already, so it is neither asked again nor opened by itself (E24). The
    * person has the server check now, keeps waiting (then it checks after a pause, unless they choose otherwise), or ends.
    */
-  async #askAgain(url: AcceptableUrl, id: string, prompter: Prompter): Promise<ElicitResult> {
+  async #askAgain(
+    url: AcceptableUrl,
+    id: string,
+    prompter: Prompter,
+    busy: () => boolean,
+  ): Promise<ElicitResult | Later> {
     let pauseMs = this.#waits.get(id);
     for (;;) {
+      if (pauseMs !== undefined && busy()) {
+        prompter.say(say`  It is asked again in ${Math.ceil(pauseMs / 1000)} seconds. Other questions come first.`);
+        this.#remember(id, pauseMs * 2);
+        return { afterMs: pauseMs };
+      }
       const pause = pauseMs === undefined ? host("") : say` It is asked again in ${Math.ceil(pauseMs / 1000)} seconds.`;
       try {
         const choice = await prompter.decide(
@@ -106,7 +123,7 @@ export class UrlAsker {
         else if (!(await this.#open(url, prompter))) return CANCEL;
       } catch (error) {
         if (!(error instanceof TimedOut)) throw error;
-        this.#remember(id, Math.min(LONGEST_WAIT_MS, (pauseMs ?? this.#waitMs) * 2));
+        this.#remember(id, (pauseMs ?? this.#waitMs) * 2);
         return ACCEPT;
       }
     }
@@ -128,7 +145,7 @@ export class UrlAsker {
 
   #remember(id: string, pauseMs: number): void {
     this.#waits.delete(id);
-    this.#waits.set(id, pauseMs);
+    this.#waits.set(id, Math.min(LONGEST_WAIT_MS, pauseMs));
     for (const oldest of this.#waits.keys()) {
       if (this.#waits.size <= MAX_LINKS) break;
       this.#waits.delete(oldest);
