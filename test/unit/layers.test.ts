@@ -19,7 +19,19 @@ const ALLOWED: Record<string, string[]> = {
   policy: ["errors", "internal", "protocol", "calls", "present"],
   transcript: ["errors", "internal", "protocol", "calls"],
   testing: ["errors", "protocol", "flow", "server"],
-  cli: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present", "policy", "transcript"],
+  cli: [
+    "errors",
+    "internal",
+    "protocol",
+    "flow",
+    "server",
+    "state",
+    "calls",
+    "sampling",
+    "present",
+    "policy",
+    "transcript",
+  ],
   demo: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present", "cli"],
 };
 /** Public entries: they gather, and nothing imports them. */
