@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
+import { Deadlines } from "./deadlines.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
 import { loadPeer } from "./peer.ts";
 import type { PostgresClient, PostgresPool } from "./postgres-client.ts";
@@ -97,7 +98,7 @@ export function postgresLedger(
       });
   }
 
-  return guard("postgres", timeoutMs, {
+  return guard("postgres", new Deadlines(timeoutMs), {
     async claim({ call: name, round, owner, answers, leaseMs, keepMs, wantJournal }, late) {
       const rows = await call(late, "claim", [name, round, owner, answers, leaseMs, keepMs, wantJournal]);
       const claim = readClaim(rows);

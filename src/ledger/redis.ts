@@ -8,6 +8,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { ParleyError } from "../errors.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
+import { Deadlines } from "./deadlines.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
 import { loadPeer } from "./peer.ts";
 import { SCRIPTS, type ScriptName } from "./redis-scripts.ts";
@@ -62,7 +63,7 @@ export function redisLedger(source: RedisClient | { readonly url: string }, opti
     }
   }
 
-  return guard("redis", timeoutMs, {
+  return guard("redis", new Deadlines(timeoutMs), {
     async claim({ call, round, owner, answers, leaseMs, keepMs, wantJournal }, late) {
       const args = [round, owner, answers, leaseMs, keepMs, wantJournal ? "1" : ""];
       return readClaim((await run("claim", call, args, late)) as unknown[]);

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ParleyError, reasonOf } from "../errors.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, ClaimRequest, Hold, Ledger } from "./contract.ts";
+import { Deadlines } from "./deadlines.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
 import { loadPeer } from "./peer.ts";
 import { type RoundRow, standing } from "./rules.ts";
@@ -138,7 +139,7 @@ export function sqliteLedger(
     } catch {}
   }
 
-  return guard("sqlite", timeoutMs, {
+  return guard("sqlite", new Deadlines(timeoutMs), {
     async claim(request, late) {
       const claim = await transaction(late, (time) => take(request, time));
       if (claim.type === "won") sweep();
