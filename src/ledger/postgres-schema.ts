@@ -9,23 +9,24 @@ const MIGRATION_LOCK = 7_270_531_926;
 /** `MIGRATIONS[n]` brings a schema of version n to n + 1. Never edit one that was released; add one. `$s` is the schema. */
 const MIGRATIONS = [
   `
-CREATE TABLE $s.parley_calls (
-  call text COLLATE "C" PRIMARY KEY,
-  expires_at timestamptz NOT NULL
-);
-CREATE INDEX parley_calls_expiry ON $s.parley_calls (expires_at);
+-- Each round is remembered until its own expires_at. What settles or prolongs a round sees to it that all rounds of its
+-- call stay long enough. The room in a page is for the settled row: it then needs no new entry in any index.
 CREATE TABLE $s.parley_rounds (
   call text COLLATE "C" NOT NULL,
   round integer NOT NULL,
   answers text COLLATE "C" NOT NULL,
   owner text COLLATE "C",
   lease_until timestamptz NOT NULL,
-  attempt integer NOT NULL,
-  steps integer NOT NULL DEFAULT 0,
+  expires_at timestamptz NOT NULL,
+  attempt integer NOT NULL DEFAULT 1,
+  steps bytea[],
+  more_steps integer NOT NULL DEFAULT 0,
   outcome bytea,
   journal bytea,
   PRIMARY KEY (call, round)
 ) WITH (fillfactor = 70);
+CREATE INDEX parley_rounds_expiry ON $s.parley_rounds (expires_at);
+-- Steps that are large, or come after many: the row would be written anew with all of them for each.
 CREATE TABLE $s.parley_steps (
   call text COLLATE "C" NOT NULL,
   round integer NOT NULL,
@@ -34,12 +35,14 @@ CREATE TABLE $s.parley_steps (
   PRIMARY KEY (call, round, step)
 );
 -- What is stored is sealed, and sealed bytes do not compress.
-ALTER TABLE $s.parley_rounds ALTER outcome SET STORAGE EXTERNAL, ALTER journal SET STORAGE EXTERNAL;
+ALTER TABLE $s.parley_rounds ALTER steps SET STORAGE EXTERNAL, ALTER outcome SET STORAGE EXTERNAL,
+  ALTER journal SET STORAGE EXTERNAL;
 ALTER TABLE $s.parley_steps ALTER entry SET STORAGE EXTERNAL;
 
--- Rows: the answer first ('won' with the attempt, 'running' with the ms left, 'settled' with the outcome, 'other'),
--- then 'step' and 'journal' in order. Bytes come as base64, which no setting or type parser of a client changes.
-CREATE FUNCTION $s.parley_claim(p_call text, p_round integer, p_owner text, p_answers text,
+-- A round that is known already. Rows: the answer first ('won' with the attempt, 'running' with the ms left, 'settled'
+-- with the outcome, 'other'), then 'step' and 'journal' in order. Bytes come as base64, which no setting or type parser
+-- of a client changes.
+CREATE FUNCTION $s.parley_claim(p_call text, p_round integer, p_answers text, p_owner text,
   p_lease double precision, p_keep double precision, p_journal boolean)
   RETURNS TABLE (kind text, number double precision, bytes text) LANGUAGE plpgsql AS $body$
 #variable_conflict use_column
@@ -55,24 +58,21 @@ BEGIN
   LOOP
     -- First without a lock: whoever waits for a running round asks often and must not write. Then again, locked.
     FOR locked IN 0..1 LOOP
-      IF locked = 1 THEN
-        PERFORM 1 FROM $s.parley_calls c WHERE c.call = p_call FOR UPDATE;
+      IF locked = 0 THEN
+        SELECT * INTO known FROM $s.parley_rounds r WHERE r.call = p_call AND r.round = p_round;
+      ELSE
+        SELECT * INTO known FROM $s.parley_rounds r WHERE r.call = p_call AND r.round = p_round FOR UPDATE;
+      END IF;
+      IF NOT FOUND THEN
+        INSERT INTO $s.parley_rounds (call, round, answers, owner, lease_until, expires_at)
+          VALUES (p_call, p_round, p_answers, p_owner, clock_timestamp() + lease, clock_timestamp() + keep * 1.25)
+          ON CONFLICT DO NOTHING;
+        is_new := FOUND;
+        EXIT again WHEN is_new;
+        CONTINUE again;
       END IF;
       moment := clock_timestamp();
-      SELECT c.expires_at, r.answers, r.owner, r.lease_until, r.attempt, r.outcome, r.round INTO known
-        FROM $s.parley_calls c LEFT JOIN $s.parley_rounds r ON r.call = c.call AND r.round = p_round
-        WHERE c.call = p_call;
-      IF NOT FOUND THEN
-        -- It stays a quarter longer than asked, so that the rounds of a quick call do not all move it.
-        INSERT INTO $s.parley_calls (call, expires_at) VALUES (p_call, moment + keep * 1.25) ON CONFLICT DO NOTHING;
-        CONTINUE again WHEN NOT FOUND;
-        -- A round without its call can only be what a claim left that slept until the call was swept: nobody's.
-        INSERT INTO $s.parley_rounds AS r (call, round, answers, owner, lease_until, attempt)
-          VALUES (p_call, p_round, p_answers, p_owner, moment + lease, 1)
-          ON CONFLICT (call, round) DO UPDATE SET answers = p_answers, owner = p_owner, lease_until = moment + lease,
-            attempt = 1, steps = 0, outcome = NULL, journal = NULL;
-        is_new := true;
-      ELSIF known.expires_at > moment AND known.round IS NOT NULL THEN
+      IF known.expires_at > moment THEN
         IF known.answers <> p_answers THEN
           kind := 'other';
           RETURN NEXT;
@@ -88,31 +88,19 @@ BEGIN
           RETURN NEXT;
           RETURN;
         END IF;
-      ELSIF known.expires_at >= moment + keep THEN
-        -- A new round of a call that stays: nothing to change on the call, so no lock.
-        INSERT INTO $s.parley_rounds (call, round, answers, owner, lease_until, attempt)
-          VALUES (p_call, p_round, p_answers, p_owner, moment + lease, 1) ON CONFLICT DO NOTHING;
-        is_new := FOUND;
       END IF;
-      EXIT again WHEN is_new;
     END LOOP;
 
     IF known.expires_at <= moment THEN
-      DELETE FROM $s.parley_steps s WHERE s.call = p_call;
-      DELETE FROM $s.parley_rounds r WHERE r.call = p_call;
-      known.round := NULL;
-    END IF;
-    IF known.expires_at < moment + keep THEN
-      UPDATE $s.parley_calls c SET expires_at = moment + keep * 1.25 WHERE c.call = p_call;
-    END IF;
-    IF known.round IS NULL THEN
-      INSERT INTO $s.parley_rounds (call, round, answers, owner, lease_until, attempt)
-        VALUES (p_call, p_round, p_answers, p_owner, moment + lease, 1) ON CONFLICT DO NOTHING;
-      -- Somebody was faster, without the lock.
-      CONTINUE again WHEN NOT FOUND;
+      DELETE FROM $s.parley_steps s WHERE s.call = p_call AND s.round = p_round;
+      UPDATE $s.parley_rounds r SET answers = p_answers, owner = p_owner, lease_until = moment + lease,
+        expires_at = moment + keep * 1.25, attempt = 1, steps = NULL, more_steps = 0, outcome = NULL, journal = NULL
+        WHERE r.call = p_call AND r.round = p_round;
+      is_new := true;
     ELSE
       next_attempt := known.attempt + (known.owner IS DISTINCT FROM p_owner)::integer;
-      UPDATE $s.parley_rounds r SET owner = p_owner, lease_until = moment + lease, attempt = next_attempt
+      UPDATE $s.parley_rounds r SET owner = p_owner, lease_until = moment + lease, attempt = next_attempt,
+        expires_at = CASE WHEN r.expires_at < moment + keep THEN moment + keep * 1.25 ELSE r.expires_at END
         WHERE r.call = p_call AND r.round = p_round;
     END IF;
     EXIT;
@@ -122,37 +110,45 @@ BEGIN
   number := next_attempt;
   RETURN NEXT;
   IF NOT is_new THEN
+    RETURN QUERY SELECT 'step', NULL::double precision, encode(s.entry, 'base64')
+      FROM unnest(known.steps) WITH ORDINALITY s (entry, step) ORDER BY s.step;
     RETURN QUERY SELECT 'step', NULL::double precision, encode(s.entry, 'base64') FROM $s.parley_steps s
       WHERE s.call = p_call AND s.round = p_round ORDER BY s.step;
   END IF;
   IF p_journal THEN
     RETURN QUERY SELECT 'journal', NULL::double precision, encode(r.journal, 'base64') FROM $s.parley_rounds r
-      WHERE r.call = p_call AND r.round < p_round AND r.journal IS NOT NULL ORDER BY r.round;
+      WHERE r.call = p_call AND r.round < p_round AND r.journal IS NOT NULL AND r.expires_at > clock_timestamp()
+      ORDER BY r.round;
   END IF;
 END $body$;
 
--- Locks the call, makes it stay at least p_ms longer, and says whether p_owner has the round. Calls are always locked
--- before their rounds, so nothing here can deadlock.
+-- Says whether p_owner has the round, 'running' or 'ended', or has 'lost' it. While it runs, every round of the call
+-- stays at least p_ms longer: a quarter more than asked, so that the rounds of a quick call do not all move it.
+-- Rounds are locked in their order, and none is touched that was not; whatever else holds one waits for no other, so
+-- nothing here can deadlock.
 CREATE FUNCTION $s.parley_hold(p_call text, p_round integer, p_owner text, p_ms double precision)
   RETURNS text LANGUAGE plpgsql AS $body$
 DECLARE
-  expiry timestamptz;
-  state text;
+  stay interval := p_ms * interval '1 millisecond';
+  moment timestamptz := clock_timestamp();
+  locked integer[];
+  known record;
 BEGIN
-  SELECT c.expires_at INTO expiry FROM $s.parley_calls c WHERE c.call = p_call FOR UPDATE;
-  IF NOT FOUND OR expiry <= clock_timestamp() THEN
-    RETURN 'lost';
-  END IF;
-  SELECT CASE WHEN r.outcome IS NULL THEN 'running' ELSE 'ended' END INTO state
+  SELECT array_agg(l.round) INTO locked FROM (
+    SELECT r.round FROM $s.parley_rounds r
+      WHERE r.call = p_call AND (r.round = p_round OR r.expires_at < moment + stay)
+      ORDER BY r.round FOR UPDATE) l;
+  moment := clock_timestamp();
+  SELECT r.expires_at, r.outcome IS NOT NULL AS ended INTO known
     FROM $s.parley_rounds r WHERE r.call = p_call AND r.round = p_round AND r.owner = p_owner;
-  IF NOT FOUND THEN
+  IF NOT FOUND OR known.expires_at <= moment THEN
     RETURN 'lost';
+  ELSIF known.ended THEN
+    RETURN 'ended';
   END IF;
-  IF state = 'running' AND expiry < clock_timestamp() + p_ms * interval '1 millisecond' THEN
-    UPDATE $s.parley_calls c SET expires_at = clock_timestamp() + p_ms * 1.25 * interval '1 millisecond'
-      WHERE c.call = p_call;
-  END IF;
-  RETURN state;
+  UPDATE $s.parley_rounds r SET expires_at = moment + stay * 1.25
+    WHERE r.call = p_call AND r.round = ANY (locked) AND r.expires_at > moment AND r.expires_at < moment + stay;
+  RETURN 'running';
 END $body$;
 
 CREATE FUNCTION $s.parley_step(p_call text, p_round integer, p_owner text, p_lease double precision, p_entry bytea)
@@ -163,8 +159,9 @@ BEGIN
   IF $s.parley_hold(p_call, p_round, p_owner, p_lease) <> 'running' THEN
     RETURN false;
   END IF;
-  UPDATE $s.parley_rounds r SET steps = r.steps + 1, lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
-    WHERE r.call = p_call AND r.round = p_round RETURNING r.steps INTO number;
+  UPDATE $s.parley_rounds r SET more_steps = r.more_steps + 1,
+    lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
+    WHERE r.call = p_call AND r.round = p_round RETURNING r.more_steps INTO number;
   INSERT INTO $s.parley_steps (call, round, step, entry) VALUES (p_call, p_round, number, p_entry);
   RETURN true;
 END $body$;
@@ -201,18 +198,21 @@ BEGIN
   RETURN true;
 END $body$;
 
--- Drops at most p_count expired calls that nobody is using.
+-- Drops at most p_count expired rounds that nobody is using.
 CREATE FUNCTION $s.parley_sweep(p_count integer) RETURNS integer LANGUAGE plpgsql AS $body$
 DECLARE
-  dead text[];
+  moment timestamptz := clock_timestamp();
+  dropped integer;
 BEGIN
-  SELECT array_agg(d.call) INTO dead FROM (
-    SELECT c.call FROM $s.parley_calls c WHERE c.expires_at <= clock_timestamp()
-      ORDER BY c.expires_at LIMIT p_count FOR UPDATE SKIP LOCKED) d;
-  DELETE FROM $s.parley_steps s WHERE s.call = ANY (dead);
-  DELETE FROM $s.parley_rounds r WHERE r.call = ANY (dead);
-  DELETE FROM $s.parley_calls c WHERE c.call = ANY (dead);
-  RETURN coalesce(array_length(dead, 1), 0);
+  WITH dead AS MATERIALIZED (
+    SELECT r.call, r.round FROM $s.parley_rounds r WHERE r.expires_at <= moment
+      ORDER BY r.expires_at LIMIT p_count FOR UPDATE SKIP LOCKED
+  ), steps AS (
+    DELETE FROM $s.parley_steps s USING dead d WHERE s.call = d.call AND s.round = d.round
+  )
+  DELETE FROM $s.parley_rounds r USING dead d WHERE r.call = d.call AND r.round = d.round;
+  GET DIAGNOSTICS dropped = ROW_COUNT;
+  RETURN dropped;
 END $body$;
 `,
 ];

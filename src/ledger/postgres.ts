@@ -1,19 +1,20 @@
 /**
  * A ledger in PostgreSQL 13 or later, through a pg Pool: as durable as the server's commits, and right for many replicas.
- * One function call per operation, so one round trip.
+ * A fresh round is claimed, stepped and settled by one plain statement each; only where that finds something else, a
+ * second trip calls a function that decides.
  */
-import { createHash } from "node:crypto";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
 import { Deadlines } from "./deadlines.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
 import { loadPeer } from "./peer.ts";
-import type { PostgresClient, PostgresPool } from "./postgres-client.ts";
+import type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-client.ts";
 import { migrate, quoteSchema } from "./postgres-schema.ts";
+import { type Statement, statements } from "./postgres-statements.ts";
 
 export type { StoreOptions } from "./checks.ts";
 export type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
-export type { PostgresClient, PostgresPool, PostgresQuery } from "./postgres-client.ts";
+export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from "./postgres-client.ts";
 
 export interface PostgresLedgerOptions extends StoreOptions {
   /** Schema that holds the tables and functions; created when it is missing. Default `"parley"`. */
@@ -22,9 +23,11 @@ export interface PostgresLedgerOptions extends StoreOptions {
   readonly prepare?: boolean;
 }
 
-/** Claims between two sweeps, and calls that one sweep drops at most. More are dropped than come. */
+/** Claims between two sweeps, and rounds that one sweep drops at most. More are dropped than come. */
 const SWEEP_EVERY = 64;
-const SWEEP_CALLS = 256;
+const SWEEP_ROUNDS = 256;
+/** Longest step that is kept in its round's row. */
+const QUICK_STEP_BYTES = 1_000;
 
 /**
  * @param source A pg `Pool`; or how to make one (`pg` must be installed), which `close` ends.
@@ -36,62 +39,86 @@ export function postgresLedger(
 ): Ledger {
   const timeoutMs = resolveTimeout("postgresLedger", options.timeoutMs);
   const schema = quoteSchema(options.schema ?? "parley");
-  // Two ledgers may share a pool, and a name means one text on a connection.
-  const suffix = createHash("sha1").update(schema).digest("hex").slice(0, 8);
+  const sql = statements(schema);
   const opened = "connect" in source ? undefined : open(source, timeoutMs);
   const pool = "connect" in source ? source : (opened as OwnPool);
-  let migrated: Promise<void> | undefined;
+  const prepared = options.prepare !== false;
+  let migrating: Promise<void> | undefined;
+  let migrated = false;
   let sweeping: Promise<unknown> | undefined;
   let claims = 0;
 
   /** Lends a connection. One whose answer is overdue is cut, so that it cannot keep a place in the pool. */
-  async function withClient<T>(late: Late, work: (client: PostgresClient) => Promise<T>): Promise<T> {
-    const client = await pool.connect();
-    let released = false;
-    const giveBack = (destroy: boolean) => {
-      if (released) return;
-      released = true;
-      client.off("error", ignore);
-      client.release(destroy);
-    };
-    // A lost connection rejects the query, and is an event besides that would end the process if nobody listened.
-    client.once("error", ignore);
-    try {
-      stopIfLate(late);
-      late.onLate = () => giveBack(true);
-      return await work(client);
-    } finally {
-      late.onLate = undefined;
-      giveBack(false);
-    }
+  function withClient<T>(
+    late: Late,
+    work: (client: PostgresClient, done: (error: unknown, result?: T) => void) => void,
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      pool.connect((error, client, release) => {
+        if (client === undefined) {
+          reject(error);
+          return;
+        }
+        let released = false;
+        const giveBack = (destroy: boolean) => {
+          if (released) return;
+          released = true;
+          late.onLate = undefined;
+          client.off("error", ignore);
+          release(destroy);
+        };
+        const done = (error: unknown, result?: T) => {
+          giveBack(false);
+          if (error) reject(error);
+          else resolve(result as T);
+        };
+        // A lost connection fails the query, and is an event besides that would end the process if nobody listened.
+        client.once("error", ignore);
+        try {
+          stopIfLate(late);
+          late.onLate = () => giveBack(true);
+          work(client, done);
+        } catch (thrown) {
+          done(thrown);
+        }
+      });
+    });
   }
 
   /** Once per process. A failure is forgotten, so that the next operation tries again. */
-  function ready(late: Late): Promise<void> | undefined {
-    migrated ??= withClient(late, (client) => migrate(client, schema)).catch((error) => {
-      migrated = undefined;
-      throw error;
-    });
-    return migrated;
+  function ready(late: Late): Promise<void> {
+    migrating ??= withClient<void>(late, (client, done) => {
+      migrate(client, schema).then(() => done(undefined), done);
+    }).then(
+      () => {
+        migrated = true;
+      },
+      (error) => {
+        migrating = undefined;
+        throw error;
+      },
+    );
+    return migrating;
   }
 
-  async function call(late: Late, name: string, values: unknown[]): Promise<Record<string, unknown>[]> {
-    await ready(late);
-    const marks = values.map((_, index) => `$${index + 1}`).join(", ");
-    const text = `SELECT * FROM ${schema}.parley_${name}(${marks})`;
-    const query = { text, values, ...(options.prepare !== false && { name: `parley_${name}_${suffix}` }) };
-    return withClient(late, async (client) => (await client.query(query)).rows);
+  async function run(late: Late, { text, name }: Statement, values: unknown[]): Promise<PostgresResult> {
+    if (!migrated) await ready(late);
+    return withClient(late, (client, done) => client.query(prepared ? { text, values, name } : { text, values }, done));
   }
 
-  async function yes(late: Late, name: string, values: unknown[]): Promise<boolean> {
-    return (await call(late, name, values))[0]?.[`parley_${name}`] === true;
+  async function wrote(late: Late, statement: Statement, values: unknown[]): Promise<boolean> {
+    return (await run(late, statement, values)).rowCount === 1;
   }
 
-  /** Old calls leave with the claims of new ones. What cannot be dropped now is dropped later. */
+  async function saysYes(late: Late, name: "step" | "renew" | "settle" | "release", values: unknown[]) {
+    return (await run(late, sql[name], values)).rows[0]?.[`parley_${name}`] === true;
+  }
+
+  /** Old rounds leave with the claims of new ones. What cannot be dropped now is dropped later. */
   function sweep(): void {
     claims += 1;
     if (claims % SWEEP_EVERY !== 1 || sweeping !== undefined) return;
-    sweeping = call({ now: false, onLate: undefined }, "sweep", [SWEEP_CALLS])
+    sweeping = run({ now: false, onLate: undefined }, sql.sweep, [SWEEP_ROUNDS])
       .catch(ignore)
       .finally(() => {
         sweeping = undefined;
@@ -99,26 +126,30 @@ export function postgresLedger(
   }
 
   return guard("postgres", new Deadlines(timeoutMs), {
-    async claim({ call: name, round, owner, answers, leaseMs, keepMs, wantJournal }, late) {
-      const rows = await call(late, "claim", [name, round, owner, answers, leaseMs, keepMs, wantJournal]);
-      const claim = readClaim(rows);
+    async claim({ call, round, owner, answers, leaseMs, keepMs, wantJournal }, late) {
+      const values = [call, round, answers, owner, leaseMs];
+      // A quarter longer than asked, so that the rounds of a quick call need not be prolonged.
+      const stayMs = Math.ceil(1.25 * Math.max(keepMs, leaseMs));
+      const isNew = !wantJournal && (await wrote(late, sql.quickClaim, [...values, stayMs]));
+      const claim: Claim = isNew
+        ? { type: "won", attempt: 1, steps: [], journal: [] }
+        : readClaim((await run(late, sql.claim, [...values, keepMs, wantJournal])).rows);
       if (claim.type === "won") sweep();
       return claim;
     },
-    recordStep: ({ call: name, round, owner }, entry, leaseMs, late) =>
-      yes(late, "step", [name, round, owner, leaseMs, asBuffer(entry)]),
-    renew: ({ call: name, round, owner }, leaseMs, late) => yes(late, "renew", [name, round, owner, leaseMs]),
-    settle: ({ call: name, round, owner }, { outcome, journal, keepMs }, late) =>
-      yes(late, "settle", [
-        name,
-        round,
-        owner,
-        keepMs,
-        asBuffer(outcome),
-        journal === undefined ? null : asBuffer(journal),
-      ]),
-    async release({ call: name, round, owner }, late) {
-      await yes(late, "release", [name, round, owner]);
+    async recordStep({ call, round, owner }, entry, leaseMs, late) {
+      const values = [call, round, owner, leaseMs, asBuffer(entry)];
+      if (entry.length <= QUICK_STEP_BYTES && (await wrote(late, sql.quickStep, values))) return true;
+      return saysYes(late, "step", values);
+    },
+    renew: ({ call, round, owner }, leaseMs, late) => saysYes(late, "renew", [call, round, owner, leaseMs]),
+    async settle({ call, round, owner }, { outcome, journal, keepMs }, late) {
+      const chunk = journal === undefined ? null : asBuffer(journal);
+      const values = [call, round, owner, keepMs, asBuffer(outcome), chunk];
+      return (await wrote(late, sql.quickSettle, values)) || saysYes(late, "settle", values);
+    },
+    async release({ call, round, owner }, late) {
+      await saysYes(late, "release", [call, round, owner]);
     },
     async close() {
       await sweeping;

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ClaimRequest } from "../../src/ledger/contract.ts";
 import { postgresLedger } from "../../src/ledger/postgres.ts";
 import { bytes, fresh, other, testLedger } from "./ledger-suite.ts";
 import { POSTGRES_URL, whenReachable } from "./servers.ts";
@@ -30,7 +31,9 @@ testLedger(
     return {
       open: () => postgresLedger(pools[next++ % 2] as pg.Pool, { schema }),
       calls: async () => {
-        const { rows } = await (pools[2] as pg.Pool).query(`SELECT COUNT(*)::int AS count FROM ${schema}.parley_calls`);
+        const { rows } = await (pools[2] as pg.Pool).query(
+          `SELECT COUNT(DISTINCT call)::int AS count FROM ${schema}.parley_rounds`,
+        );
         return rows[0].count as number;
       },
       end: async () => {
@@ -91,19 +94,87 @@ run("postgres ledger", () => {
     await pool.end();
   });
 
-  it("a round left behind without its call, or under an expired one, is nobody's", async () => {
+  it("an expired round is nobody's: taken anew once, without its steps and outcome, and its journal is not given", async () => {
     const schema = schemaOfTest();
     const ledger = postgresLedger(admin, { schema });
     const request = fresh();
     await ledger.claim(request);
-    await ledger.settle(request, { outcome: bytes("old"), keepMs: 60_000 });
-    await admin.query(`DELETE FROM ${schema}.parley_calls`);
-    expect(await ledger.claim(other(request, { answers: "others" }))).toMatchObject({ type: "won", attempt: 1 });
-    await admin.query(`UPDATE ${schema}.parley_calls SET expires_at = now()`);
+    await ledger.recordStep(request, bytes("old"), 60_000);
+    await ledger.recordStep(request, new Uint8Array(2_000), 60_000);
+    await ledger.settle(request, { outcome: bytes("old"), journal: bytes("old"), keepMs: 60_000 });
+    await admin.query(`UPDATE ${schema}.parley_rounds SET expires_at = now()`);
+    const next = other(request, { round: 1, wantJournal: true });
+    expect(await ledger.claim(next)).toEqual({ type: "won", attempt: 1, steps: [], journal: [] });
     const claims = await Promise.all(
-      Array.from({ length: 20 }, (_, round) => ledger.claim(other(request, { round: round % 4 }))),
+      Array.from({ length: 20 }, () => ledger.claim(other(request, { answers: "others" }))),
     );
-    expect(claims.filter((claim) => claim.type === "won")).toHaveLength(4);
+    expect(claims.filter((claim) => claim.type === "won")).toEqual([
+      { type: "won", attempt: 1, steps: [], journal: [] },
+    ]);
+    const { rows } = await admin.query(`SELECT COUNT(*)::int AS count FROM ${schema}.parley_steps`);
+    expect(rows[0].count).toBe(0);
+  });
+
+  it("what settles, steps or prolongs one round keeps all of its call, those that have expired excepted", async () => {
+    const schema = schemaOfTest();
+    const ledger = postgresLedger(admin, { schema });
+    const left = async (call: string) => {
+      const { rows } = await admin.query(
+        `SELECT extract(epoch FROM expires_at - now())::float8 AS left FROM ${schema}.parley_rounds WHERE call = $1 ORDER BY round`,
+        [call],
+      );
+      return rows.map((row) => (row.left > 100 ? "long" : row.left > 0 ? "short" : "over"));
+    };
+    for (const prolong of [
+      (hold: ClaimRequest) => ledger.settle(hold, { outcome: bytes("o"), keepMs: 200_000 }),
+      (hold: ClaimRequest) => ledger.recordStep(hold, bytes("s"), 200_000),
+      (hold: ClaimRequest) => ledger.renew(hold, 200_000),
+    ]) {
+      const rounds = [0, 1, 2, 3].map((round) => fresh({ call: `prolonged ${schemas.length} ${prolong}`, round }));
+      for (const request of rounds) await ledger.claim(request);
+      const [first, , third] = rounds as [ClaimRequest, ClaimRequest, ClaimRequest];
+      await admin.query(`UPDATE ${schema}.parley_rounds SET expires_at = now() WHERE call = $1 AND round = 1`, [
+        first.call,
+      ]);
+      expect(await left(first.call)).toEqual(["short", "over", "short", "short"]);
+      expect(await prolong(third)).toBe(true);
+      expect(await left(first.call)).toEqual(["long", "over", "long", "long"]);
+    }
+  });
+
+  it.each([
+    ["many small ones first", [10, 400, 900, 10, 3_000, 10, 0, 900]],
+    ["a large one early", [10, 3_000, 10, 0, 900]],
+  ])("keeps the order of steps over those in the row and those beside it: %s", async (_, sizes) => {
+    const ledger = postgresLedger(admin, { schema: schemaOfTest() });
+    const request = fresh();
+    await ledger.claim(request);
+    for (const [index, size] of sizes.entries())
+      expect(await ledger.recordStep(request, new Uint8Array(size).fill(index), 60_000)).toBe(true);
+    const claim = await ledger.claim(request);
+    expect(claim.type === "won" && claim.steps.map((step) => [step.length, step[0]])).toEqual(
+      sizes.map((size, index) => [size, size === 0 ? undefined : index]),
+    );
+  });
+
+  it("settles of one call that prolong each other's rounds, while new ones are claimed, do not deadlock", async () => {
+    const pool = newPool({ max: 12 });
+    const ledger = postgresLedger(pool, { schema: schemaOfTest() });
+    for (let turn = 1; turn <= 30; turn++) {
+      const rounds = Array.from({ length: 12 }, (_, round) => fresh({ call: `turn ${turn}`, round, keepMs: 1_000 }));
+      const settle = (request: ClaimRequest) =>
+        ledger.settle(request, { outcome: bytes("o"), keepMs: 60_000 * (1 + ((request.round * 5) % 12)) });
+      const early = rounds.filter(({ round }) => round % 3 > 0);
+      for (const request of early) await ledger.claim(request);
+      const late = rounds.filter(({ round }) => round % 3 === 0);
+      const settled = [
+        ...early.map(settle),
+        ...late.map((request) => ledger.claim(request).then(() => settle(request))),
+      ];
+      expect(await Promise.all(settled)).toEqual(rounds.map(() => true));
+    }
+    await ledger.close();
+    await pool.end();
   });
 
   it("works where a database's default isolation is stricter, and in a schema whose name needs quotes", async () => {
@@ -145,7 +216,7 @@ run("postgres ledger", () => {
     // A lock keeps one operation in flight while its connection is cut.
     const blocker = await admin.connect();
     await blocker.query("BEGIN");
-    await blocker.query(`SELECT 1 FROM ${schema}.parley_calls FOR UPDATE`);
+    await blocker.query(`SELECT 1 FROM ${schema}.parley_rounds FOR UPDATE`);
     const settling = ledger.settle(request, { outcome: bytes("x"), keepMs: 60_000 }).catch((error) => error);
     await sleep(100);
     await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [
@@ -184,7 +255,7 @@ run("postgres ledger", () => {
     await sleep(10);
     const blocker = await admin.connect();
     await blocker.query("BEGIN");
-    await blocker.query(`SELECT 1 FROM ${schema}.parley_calls FOR UPDATE`);
+    await blocker.query(`SELECT 1 FROM ${schema}.parley_rounds FOR UPDATE`);
     const begun = performance.now();
     const late = other(request, { leaseMs: 300 });
     const waits = await Promise.all([late, other(request)].map((claim) => ledger.claim(claim).catch((error) => error)));
