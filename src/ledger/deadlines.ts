@@ -1,41 +1,63 @@
-/** One operation that waits for its answer. */
-export interface Waiting {
+/** One operation that waits for its answer, between those that came before and after it. */
+export abstract class Waiting {
   /** On the clock of `performance.now()`, in ms. */
-  readonly until: number;
-  fail(why: string, cause?: unknown): void;
+  until = 0;
+  before: Waiting | undefined;
+  after: Waiting | undefined;
+
+  abstract fail(why: string, cause?: unknown): void;
 }
 
 /**
  * The deadlines of a store's operations, under one timer: a timer for each would cost as much as a bare command. All
- * have the same `timeoutMs`, so whoever came first is due first.
+ * have the same `timeoutMs`, so whoever came first is due first. They are linked to each other, because a Set in which
+ * everything comes and goes at once keeps the garbage collector busy.
  */
 export class Deadlines {
   readonly timeoutMs: number;
-  readonly #waiting = new Set<Waiting>();
+  /** What is said of one whose time is over. */
+  readonly tooLate: string;
+  #first: Waiting | undefined;
+  #last: Waiting | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(timeoutMs: number) {
     this.timeoutMs = timeoutMs;
+    this.tooLate = `no answer within ${timeoutMs} ms`;
   }
 
   add(waiting: Waiting): void {
-    this.#waiting.add(waiting);
+    waiting.until = performance.now() + this.timeoutMs;
     if (this.#timer === undefined) this.#look(this.timeoutMs);
-    else if (this.#waiting.size === 1) this.#timer.ref();
+    else if (this.#last === undefined) this.#timer.ref();
+    waiting.before = this.#last;
+    if (this.#last === undefined) this.#first = waiting;
+    else this.#last.after = waiting;
+    this.#last = waiting;
   }
 
+  /** Does nothing for one that has failed: it is no longer here. */
   remove(waiting: Waiting): void {
-    this.#waiting.delete(waiting);
+    const { before, after } = waiting;
+    if (before === undefined && this.#first !== waiting) return;
+    if (before === undefined) this.#first = after;
+    else before.after = after;
+    if (after === undefined) this.#last = before;
+    else after.before = before;
+    waiting.before = undefined;
+    waiting.after = undefined;
     // The timer runs on for the next operation; the process need not stay for it.
-    if (this.#waiting.size === 0) this.#timer?.unref();
+    if (this.#first === undefined) this.#timer?.unref();
   }
 
   /** Ends all that wait now, before their time. */
-  failAll(why: string): void {
-    const all = [...this.#waiting];
-    this.#waiting.clear();
-    this.#timer?.unref();
-    for (const waiting of all) waiting.fail(why);
+  failAll(cause: Error): void {
+    for (let last = this.#last; this.#first !== undefined && last !== undefined; ) {
+      const waiting: Waiting = this.#first;
+      this.remove(waiting);
+      waiting.fail(cause.message, cause);
+      if (waiting === last) last = undefined;
+    }
   }
 
   #look(afterMs: number): void {
@@ -45,13 +67,14 @@ export class Deadlines {
   #failOverdue(): void {
     this.#timer = undefined;
     const now = performance.now();
-    for (const waiting of this.#waiting) {
+    while (this.#first !== undefined) {
+      const waiting = this.#first;
       if (waiting.until > now) {
         this.#look(waiting.until - now);
         return;
       }
-      this.#waiting.delete(waiting);
-      waiting.fail(`no answer within ${this.timeoutMs} ms`);
+      this.remove(waiting);
+      waiting.fail(this.tooLate);
     }
   }
 }

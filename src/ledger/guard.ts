@@ -2,7 +2,7 @@
 import { ParleyError, reasonOf } from "../errors.ts";
 import { checkBytes, checkClaim, checkHold, checkMs } from "./checks.ts";
 import type { Claim, ClaimRequest, Hold, Ledger, Settlement } from "./contract.ts";
-import type { Deadlines, Waiting } from "./deadlines.ts";
+import { type Deadlines, Waiting } from "./deadlines.ts";
 
 /** Whether an operation's time is up, and what to do then. Lighter than an AbortSignal, which costs as much as a claim. */
 export interface Late {
@@ -35,53 +35,17 @@ export function guard(store: string, deadlines: Deadlines | undefined, operation
 
   function bounded<T>(name: string, check: () => void, run: (late: Late) => Answer<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const refuse = (cause: unknown) =>
-        reject(cause instanceof ParleyError ? cause : unavailable(store, name, reasonOf(cause), cause));
-      const late: Late = { now: false, onLate: undefined };
-      let answer: Answer<T>;
+      const operation = new Operation(store, name, resolve, reject);
       try {
         check();
         if (closing !== undefined) throw unavailable(store, name, "it is closed");
-        answer = run(late);
+        const answer = run(operation);
+        if (!(answer instanceof Promise)) resolve(answer);
+        else operation.await(answer, deadlines);
       } catch (cause) {
-        refuse(cause);
-        return;
+        operation.refuse(cause);
       }
-      if (!(answer instanceof Promise)) resolve(answer);
-      else if (deadlines === undefined) answer.then(resolve, refuse);
-      else inTime(name, answer, late, deadlines, resolve, refuse);
     });
-  }
-
-  function inTime<T>(
-    name: string,
-    answer: Promise<T>,
-    late: Late,
-    deadlines: Deadlines,
-    resolve: (value: T) => void,
-    refuse: (cause: unknown) => void,
-  ): void {
-    const waiting: Waiting = {
-      until: performance.now() + deadlines.timeoutMs,
-      fail: (why, cause) => {
-        late.now = true;
-        late.onLate?.();
-        refuse(unavailable(store, name, why, cause));
-      },
-    };
-    deadlines.add(waiting);
-    answer.then(
-      (value) => {
-        deadlines.remove(waiting);
-        // A blocked event loop can let the answer in before the timer.
-        if (performance.now() <= waiting.until) resolve(value);
-        else refuse(unavailable(store, name, `no answer within ${deadlines.timeoutMs} ms`));
-      },
-      (cause) => {
-        deadlines.remove(waiting);
-        refuse(cause);
-      },
-    );
   }
 
   return {
@@ -137,6 +101,50 @@ export function guard(store: string, deadlines: Deadlines | undefined, operation
       return closing;
     },
   };
+}
+
+class Operation<T> extends Waiting implements Late {
+  now = false;
+  onLate: (() => void) | undefined;
+  readonly #store: string;
+  readonly #name: string;
+  readonly #resolve: (value: T) => void;
+  readonly #reject: (error: ParleyError) => void;
+
+  constructor(store: string, name: string, resolve: (value: T) => void, reject: (error: ParleyError) => void) {
+    super();
+    this.#store = store;
+    this.#name = name;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  await(answer: Promise<T>, deadlines: Deadlines | undefined): void {
+    deadlines?.add(this);
+    answer.then(
+      (value) => {
+        deadlines?.remove(this);
+        // A blocked event loop can let the answer in before the timer.
+        if (deadlines === undefined || performance.now() <= this.until) this.#resolve(value);
+        else this.fail(deadlines.tooLate);
+      },
+      (cause) => {
+        deadlines?.remove(this);
+        this.refuse(cause);
+      },
+    );
+  }
+
+  override fail(why: string, cause?: unknown): void {
+    this.now = true;
+    this.onLate?.();
+    this.#reject(unavailable(this.#store, this.#name, why, cause));
+  }
+
+  refuse(cause: unknown): void {
+    if (cause instanceof ParleyError) this.#reject(cause);
+    else this.#reject(unavailable(this.#store, this.#name, reasonOf(cause), cause));
+  }
 }
 
 /** For an operation that finds itself late; the caller has its own answer by then. */

@@ -102,7 +102,7 @@ describe("the outside of a store", () => {
       return new Promise(() => {});
     });
     const waits = [ledger.renew(hold, 1), ledger.renew(hold, 1)].map((wait) => wait.catch((error) => error));
-    deadlines.failAll("the connection was lost");
+    deadlines.failAll(new Error("the connection was lost"));
     for (const wait of waits) expect(await wait).toMatchObject(failure(/the connection was lost/));
     expect(stopped).toBe(2);
   });
