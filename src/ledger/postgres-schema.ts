@@ -27,7 +27,7 @@ CREATE TABLE $s.parley_rounds (
 ) WITH (fillfactor = 70);
 CREATE INDEX parley_rounds_expiry ON $s.parley_rounds (expires_at);
 -- Steps that are large, or come after many: the row would be written anew with all of them for each.
-CREATE TABLE $s.parley_steps (
+CREATE TABLE $s.parley_more_steps (
   call text COLLATE "C" NOT NULL,
   round integer NOT NULL,
   step integer NOT NULL,
@@ -37,7 +37,7 @@ CREATE TABLE $s.parley_steps (
 -- What is stored is sealed, and sealed bytes do not compress.
 ALTER TABLE $s.parley_rounds ALTER steps SET STORAGE EXTERNAL, ALTER outcome SET STORAGE EXTERNAL,
   ALTER journal SET STORAGE EXTERNAL;
-ALTER TABLE $s.parley_steps ALTER entry SET STORAGE EXTERNAL;
+ALTER TABLE $s.parley_more_steps ALTER entry SET STORAGE EXTERNAL;
 
 -- A round that is known already. Rows: the answer first ('won' with the attempt, 'running' with the ms left, 'settled'
 -- with the outcome, 'other'), then 'step' and 'journal' in order. Bytes come as base64, which no setting or type parser
@@ -92,7 +92,7 @@ BEGIN
     END LOOP;
 
     IF known.expires_at <= moment THEN
-      DELETE FROM $s.parley_steps s WHERE s.call = p_call AND s.round = p_round;
+      DELETE FROM $s.parley_more_steps s WHERE s.call = p_call AND s.round = p_round;
       UPDATE $s.parley_rounds r SET answers = p_answers, owner = p_owner, lease_until = moment + lease,
         expires_at = moment + keep * 1.25, attempt = 1, steps = NULL, more_steps = 0, outcome = NULL, journal = NULL
         WHERE r.call = p_call AND r.round = p_round;
@@ -112,7 +112,7 @@ BEGIN
   IF NOT is_new THEN
     RETURN QUERY SELECT 'step', NULL::double precision, encode(s.entry, 'base64')
       FROM unnest(known.steps) WITH ORDINALITY s (entry, step) ORDER BY s.step;
-    RETURN QUERY SELECT 'step', NULL::double precision, encode(s.entry, 'base64') FROM $s.parley_steps s
+    RETURN QUERY SELECT 'step', NULL::double precision, encode(s.entry, 'base64') FROM $s.parley_more_steps s
       WHERE s.call = p_call AND s.round = p_round ORDER BY s.step;
   END IF;
   IF p_journal THEN
@@ -162,7 +162,7 @@ BEGIN
   UPDATE $s.parley_rounds r SET more_steps = r.more_steps + 1,
     lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
     WHERE r.call = p_call AND r.round = p_round RETURNING r.more_steps INTO number;
-  INSERT INTO $s.parley_steps (call, round, step, entry) VALUES (p_call, p_round, number, p_entry);
+  INSERT INTO $s.parley_more_steps (call, round, step, entry) VALUES (p_call, p_round, number, p_entry);
   RETURN true;
 END $body$;
 
@@ -198,6 +198,55 @@ BEGIN
   RETURN true;
 END $body$;
 
+-- Many claims, steps and settles as one transaction, each by the plain statement that does it or does nothing: a text with
+-- '1' for what was done and '0' for what was not. They come in order of call and round, which is the order of all locks.
+CREATE FUNCTION $s.parley_claims(p_calls text[], p_rounds integer[], p_answers text[], p_owners text[],
+  p_leases double precision[], p_stays double precision[]) RETURNS text LANGUAGE plpgsql AS $body$
+DECLARE
+  done text := '';
+BEGIN
+  FOR i IN 1..cardinality(p_calls) LOOP
+    INSERT INTO $s.parley_rounds (call, round, answers, owner, lease_until, expires_at)
+      VALUES (p_calls[i], p_rounds[i], p_answers[i], p_owners[i],
+        now() + p_leases[i] * interval '1 millisecond', now() + p_stays[i] * interval '1 millisecond')
+      ON CONFLICT DO NOTHING;
+    done := done || FOUND::integer;
+  END LOOP;
+  RETURN done;
+END $body$;
+
+CREATE FUNCTION $s.parley_steps(p_calls text[], p_rounds integer[], p_owners text[], p_leases double precision[],
+  p_entries bytea[]) RETURNS text LANGUAGE plpgsql AS $body$
+DECLARE
+  done text := '';
+BEGIN
+  FOR i IN 1..cardinality(p_calls) LOOP
+    UPDATE $s.parley_rounds r SET steps = array_append(r.steps, p_entries[i]),
+      lease_until = now() + p_leases[i] * interval '1 millisecond'
+      WHERE r.call = p_calls[i] AND r.round = p_rounds[i] AND r.owner = p_owners[i] AND r.outcome IS NULL
+        AND r.more_steps = 0 AND (r.steps IS NULL OR pg_column_size(r.steps) < 1000)
+        AND NOT EXISTS (SELECT FROM $s.parley_rounds o
+          WHERE o.call = p_calls[i] AND o.expires_at < now() + p_leases[i] * interval '1 millisecond');
+    done := done || FOUND::integer;
+  END LOOP;
+  RETURN done;
+END $body$;
+
+CREATE FUNCTION $s.parley_settles(p_calls text[], p_rounds integer[], p_owners text[], p_keeps double precision[],
+  p_outcomes bytea[], p_journals bytea[]) RETURNS text LANGUAGE plpgsql AS $body$
+DECLARE
+  done text := '';
+BEGIN
+  FOR i IN 1..cardinality(p_calls) LOOP
+    UPDATE $s.parley_rounds r SET outcome = p_outcomes[i], journal = p_journals[i]
+      WHERE r.call = p_calls[i] AND r.round = p_rounds[i] AND r.owner = p_owners[i] AND r.outcome IS NULL
+        AND NOT EXISTS (SELECT FROM $s.parley_rounds o
+          WHERE o.call = p_calls[i] AND o.expires_at < now() + p_keeps[i] * interval '1 millisecond');
+    done := done || FOUND::integer;
+  END LOOP;
+  RETURN done;
+END $body$;
+
 -- Drops at most p_count expired rounds that nobody is using.
 CREATE FUNCTION $s.parley_sweep(p_count integer) RETURNS integer LANGUAGE plpgsql AS $body$
 DECLARE
@@ -208,7 +257,7 @@ BEGIN
     SELECT r.call, r.round FROM $s.parley_rounds r WHERE r.expires_at <= moment
       ORDER BY r.expires_at LIMIT p_count FOR UPDATE SKIP LOCKED
   ), steps AS (
-    DELETE FROM $s.parley_steps s USING dead d WHERE s.call = d.call AND s.round = d.round
+    DELETE FROM $s.parley_more_steps s USING dead d WHERE s.call = d.call AND s.round = d.round
   )
   DELETE FROM $s.parley_rounds r USING dead d WHERE r.call = d.call AND r.round = d.round;
   GET DIAGNOSTICS dropped = ROW_COUNT;

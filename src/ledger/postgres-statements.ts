@@ -40,6 +40,10 @@ export function statements(schema: string) {
     ),
     /** call, round, owner, keep in ms, outcome, journal or null */
     quickSettle: named("quick_settle", `UPDATE ${rounds} SET outcome = $5, journal = $6 WHERE ${mineAndStays("$4")}`),
+    /** The same for many: each parameter is an array. */
+    quickClaims: call("claims", 6),
+    quickSteps: call("steps", 5),
+    quickSettles: call("settles", 6),
     claim: call("claim", 7),
     step: call("step", 5),
     renew: call("renew", 4),

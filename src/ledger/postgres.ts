@@ -6,6 +6,7 @@
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
 import { Deadlines } from "./deadlines.ts";
+import { Grouping } from "./grouping.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
 import { loadPeer } from "./peer.ts";
 import type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-client.ts";
@@ -28,6 +29,16 @@ const SWEEP_EVERY = 64;
 const SWEEP_ROUNDS = 256;
 /** Longest step that is kept in its round's row. */
 const QUICK_STEP_BYTES = 1_000;
+/** Groups of one kind that are under way at once, and operations in one. */
+const GROUPS = { atOnce: 2, most: 64 };
+/** Longest outcome, and chunk of a journal, that waits for others. */
+const GROUPED_BYTES = 8_192;
+
+/** An operation by a quick statement: its parameters begin with call and round. */
+interface Quick {
+  readonly values: readonly unknown[];
+  readonly late: Late;
+}
 
 /**
  * @param source A pg `Pool`; or how to make one (`pg` must be installed), which `close` ends.
@@ -110,6 +121,32 @@ export function postgresLedger(
     return (await run(late, statement, values)).rowCount === 1;
   }
 
+  /** Whether each was done. All are one transaction, so when that fails none was. What is late by now is not sent. */
+  async function wroteAll(one: Statement, many: Statement, ops: readonly Quick[]): Promise<readonly boolean[]> {
+    const sent = ops.filter((op) => !op.late.now).sort(byRound);
+    const [first] = sent;
+    const done = new Set<Quick>();
+    if (first !== undefined && sent.length === 1) {
+      if (await wrote(first.late, one, [...first.values])) done.add(first);
+    } else if (first !== undefined) {
+      const late: Late = { now: false, onLate: undefined };
+      for (const op of sent) op.late.onLate = () => late.onLate?.();
+      const columns = first.values.map((_, column) => sent.map(({ values }) => values[column]));
+      const { rows } = await run(late, many, columns);
+      const marks = String(Object.values(rows[0] ?? {})[0]);
+      for (const [at, op] of sent.entries()) if (marks[at] === "1") done.add(op);
+    }
+    return ops.map((op) => done.has(op));
+  }
+
+  const quick = (one: Statement, many: Statement) => {
+    const grouping = new Grouping<Quick, boolean>(GROUPS, (ops) => wroteAll(one, many, ops));
+    return (late: Late, values: readonly unknown[]) => grouping.do({ values, late });
+  };
+  const quickClaim = quick(sql.quickClaim, sql.quickClaims);
+  const quickStep = quick(sql.quickStep, sql.quickSteps);
+  const quickSettle = quick(sql.quickSettle, sql.quickSettles);
+
   async function saysYes(late: Late, name: "step" | "renew" | "settle" | "release", values: unknown[]) {
     return (await run(late, sql[name], values)).rows[0]?.[`parley_${name}`] === true;
   }
@@ -130,7 +167,7 @@ export function postgresLedger(
       const values = [call, round, answers, owner, leaseMs];
       // A quarter longer than asked, so that the rounds of a quick call need not be prolonged.
       const stayMs = Math.ceil(1.25 * Math.max(keepMs, leaseMs));
-      const isNew = !wantJournal && (await wrote(late, sql.quickClaim, [...values, stayMs]));
+      const isNew = !wantJournal && (await quickClaim(late, [...values, stayMs]));
       const claim: Claim = isNew
         ? { type: "won", attempt: 1, steps: [], journal: [] }
         : readClaim((await run(late, sql.claim, [...values, keepMs, wantJournal])).rows);
@@ -139,14 +176,16 @@ export function postgresLedger(
     },
     async recordStep({ call, round, owner }, entry, leaseMs, late) {
       const values = [call, round, owner, leaseMs, asBuffer(entry)];
-      if (entry.length <= QUICK_STEP_BYTES && (await wrote(late, sql.quickStep, values))) return true;
+      if (entry.length <= QUICK_STEP_BYTES && (await quickStep(late, values))) return true;
       return saysYes(late, "step", values);
     },
     renew: ({ call, round, owner }, leaseMs, late) => saysYes(late, "renew", [call, round, owner, leaseMs]),
     async settle({ call, round, owner }, { outcome, journal, keepMs }, late) {
       const chunk = journal === undefined ? null : asBuffer(journal);
       const values = [call, round, owner, keepMs, asBuffer(outcome), chunk];
-      return (await wrote(late, sql.quickSettle, values)) || saysYes(late, "settle", values);
+      const short = outcome.length + (journal?.length ?? 0) <= GROUPED_BYTES;
+      const settled = short ? await quickSettle(late, values) : await wrote(late, sql.quickSettle, values);
+      return settled || saysYes(late, "settle", values);
     },
     async release({ call, round, owner }, late) {
       await saysYes(late, "release", [call, round, owner]);
@@ -156,6 +195,12 @@ export function postgresLedger(
       await opened?.end();
     },
   });
+}
+
+/** The order in which everything here locks rounds. */
+function byRound({ values: [callA, roundA] }: Quick, { values: [callB, roundB] }: Quick): number {
+  if (callA !== callB) return (callA as string) < (callB as string) ? -1 : 1;
+  return (roundA as number) - (roundB as number);
 }
 
 function readClaim([first, ...rest]: Record<string, unknown>[]): Claim {

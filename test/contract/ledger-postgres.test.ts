@@ -111,7 +111,7 @@ run("postgres ledger", () => {
     expect(claims.filter((claim) => claim.type === "won")).toEqual([
       { type: "won", attempt: 1, steps: [], journal: [] },
     ]);
-    const { rows } = await admin.query(`SELECT COUNT(*)::int AS count FROM ${schema}.parley_steps`);
+    const { rows } = await admin.query(`SELECT COUNT(*)::int AS count FROM ${schema}.parley_more_steps`);
     expect(rows[0].count).toBe(0);
   });
 
@@ -173,6 +173,74 @@ run("postgres ledger", () => {
       ];
       expect(await Promise.all(settled)).toEqual(rounds.map(() => true));
     }
+    await ledger.close();
+    await pool.end();
+  });
+
+  it("what comes at once shares commits, and each still has its own answer", async () => {
+    const schema = schemaOfTest();
+    const ledger = postgresLedger(admin, { schema });
+    const requests = Array.from({ length: 64 }, (_, index) =>
+      fresh({ call: `together ${index >> 2}`, round: index % 4 }),
+    );
+    for (const request of requests.slice(0, 10)) await ledger.claim(request);
+    const commits = async () => {
+      const { rows } = await admin.query(
+        `SELECT COUNT(DISTINCT xmin::text)::int AS count FROM ${schema}.parley_rounds`,
+      );
+      return rows[0].count as number;
+    };
+    expect(await commits(), "the check can fail").toBe(10);
+    const claims = await Promise.all(requests.map((request) => ledger.claim(other(request))));
+    expect(claims.map(({ type }) => type)).toEqual(requests.map((_, index) => (index < 10 ? "running" : "won")));
+    expect(await commits()).toBeLessThan(10 + 10);
+    const rest = requests.slice(10);
+    const won = rest.map((request) => ({ ...request, owner: `${request.call} ${request.round}` }));
+    for (const request of rest)
+      await admin.query(
+        `UPDATE ${schema}.parley_rounds SET owner = call || ' ' || round WHERE call = $1 AND round = $2`,
+        [request.call, request.round],
+      );
+    const steps = await Promise.all(
+      won.map((hold, index) => ledger.recordStep(index % 3 ? hold : other(hold), bytes(`step ${index}`), 60_000)),
+    );
+    expect(steps).toEqual(won.map((_, index) => index % 3 > 0));
+    const settle = (hold: ClaimRequest, index: number) =>
+      ledger.settle(index % 5 ? hold : other(hold), {
+        outcome: bytes(`outcome ${index}`),
+        ...(index % 2 && { journal: bytes(`chunk ${index}`) }),
+        keepMs: 60_000,
+      });
+    const before = await commits();
+    expect(await Promise.all(won.map(settle))).toEqual(won.map((_, index) => index % 5 > 0));
+    expect(await commits()).toBeLessThan(before);
+    for (const [index, hold] of won.entries()) {
+      const claim = await ledger.claim(hold);
+      if (claim.type === "settled") expect(Buffer.from(claim.outcome).toString()).toBe(`outcome ${index}`);
+      else expect(claim).toMatchObject({ type: "won", steps: index % 3 ? [Buffer.from(`step ${index}`)] : [] });
+      expect(claim.type).toBe(index % 5 ? "settled" : "won");
+    }
+  });
+
+  it("what is late before its turn comes is never sent", async () => {
+    const schema = schemaOfTest();
+    await postgresLedger(admin, { schema }).claim(fresh());
+    const pool = newPool({ max: 6 });
+    const ledger = postgresLedger(pool, { schema, timeoutMs: 300 });
+    await ledger.claim(fresh());
+    const blocker = await admin.connect();
+    await blocker.query("BEGIN");
+    await blocker.query(`LOCK TABLE ${schema}.parley_rounds IN ACCESS EXCLUSIVE MODE`);
+    const requests = Array.from({ length: 8 }, (_, index) => fresh({ call: `waits ${index}`, answers: "late" }));
+    for (const wait of requests.map((request) => ledger.claim(request)))
+      await expect(wait).rejects.toMatchObject({ code: "ledger_unavailable" });
+    await blocker.query("COMMIT");
+    blocker.release();
+    await expect.poll(() => ledger.claim(fresh()).then(({ type }) => type), { timeout: 3_000 }).toBe("won");
+    await sleep(100);
+    const { rows } = await admin.query(`SELECT call FROM ${schema}.parley_rounds WHERE answers = 'late'`);
+    // Those that were on their way may have arrived; their leases free them.
+    for (const { call } of rows) expect(["waits 0", "waits 1"]).toContain(call);
     await ledger.close();
     await pool.end();
   });
