@@ -9,7 +9,7 @@ export interface Statement {
 
 /**
  * The `quick` statements do what nearly every claim, step and settle is, in one plain statement, which costs a third of
- * a function call; what they find otherwise they leave as it is, and the functions in `postgres-schema.ts` decide.
+ * a function call; what they find otherwise they leave as it is, and the functions in `postgres-sql.ts` decide.
  * @param schema quoted
  */
 export function statements(schema: string) {
