@@ -1,7 +1,7 @@
 /**
  * A ledger in PostgreSQL 13 or later, through a pg Pool: as durable as the server's commits, and right for many replicas.
- * A fresh round is claimed, stepped and settled by one plain statement each; only where that finds something else, a
- * second trip calls a function that decides.
+ * A fresh round is claimed, stepped and settled by one plain statement each, or with others in one transaction; only where
+ * that finds something else, a second trip calls a function that decides.
  */
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
