@@ -9,6 +9,7 @@ import type { InboxServer } from "../../inbox/options.ts";
 import { isLoopback } from "../../internal/net.ts";
 import type { PendingStore } from "../../pending/contract.ts";
 import { memoryPending } from "../../pending/memory.ts";
+import { sqlitePending } from "../../pending/sqlite.ts";
 import { connect, type Peer } from "../call/peer.ts";
 import { oneLine, usageError } from "../exit.ts";
 import { parseObject } from "../files.ts";
@@ -20,6 +21,7 @@ export interface InboxFlags {
   readonly header?: readonly string[];
   readonly port: number;
   readonly host: string;
+  readonly store?: string;
   readonly roots?: readonly string[];
   readonly start?: string;
   readonly args?: string;
@@ -31,7 +33,7 @@ export async function inbox(flags: InboxFlags, io: Io, signal: AbortSignal): Pro
   const peers = readServers(flags.server ?? [], flags.header ?? []);
   const start = readStart(flags, peers);
   const onError = (error: unknown) => warn(messageOf(error));
-  const store = openStore(warn);
+  const store = await openStore(flags.store, io.cwd, warn);
   const opened = createInbox({
     store,
     servers: Object.fromEntries([...peers].map(([name, peer]) => [name, serverOf(peer, io)])),
@@ -78,9 +80,26 @@ async function run(opened: Inbox, { host, port }: InboxFlags, setting: Setting):
   }
 }
 
-function openStore(warn: (text: string) => void): PendingStore {
-  warn("calls are forgotten when this ends (keep them with --store FILE)");
-  return memoryPending();
+/** With PARLEY_KEYS what the file holds is sealed. A file sealed with other keys is told of now, not call by call. */
+async function openStore(file: string | undefined, cwd: string, warn: (text: string) => void): Promise<PendingStore> {
+  if (file === undefined) {
+    warn("calls are forgotten when this ends (keep them with --store FILE)");
+    return memoryPending();
+  }
+  const keys = (process.env["PARLEY_KEYS"] ?? "").split(/[\s,]+/).filter((key) => key !== "");
+  const store = sqlitePending({ path: resolve(cwd, file) }, keys.length > 0 ? { keys } : {});
+  try {
+    const [first] = (await store.list(1)).calls;
+    if (first !== undefined) await store.get(first.id);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw usageError(
+      `--store ${file} cannot be read: ${messageOf(error)}`,
+      "give the keys it was written with in PARLEY_KEYS",
+      error,
+    );
+  }
 }
 
 function serverOf(peer: Peer, io: Io): InboxServer {
