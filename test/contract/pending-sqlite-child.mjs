@@ -5,6 +5,10 @@ import { sqlitePending } from "../../dist/pending/sqlite.js";
 const [path, action] = [process.argv[2], process.argv[3]];
 const store = sqlitePending({ path });
 const { calls } = await store.list(200);
+// All start at once: ready is said here, and go is said by whoever started us.
+process.stdout.write("ready\n");
+await new Promise((resolve) => process.stdin.once("data", resolve));
+process.stdin.unref();
 const decision = { action, by: { type: "person" }, at: Date.now() };
 const won = [];
 await Promise.all(
@@ -15,4 +19,4 @@ await Promise.all(
   }),
 );
 await store.close();
-process.stdout.write(JSON.stringify(won));
+process.stdout.write(`${JSON.stringify(won)}\n`);

@@ -1,10 +1,10 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { createInterface } from "node:readline";
 import Database from "better-sqlite3";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, onTestFinished } from "vitest";
 import { sqliteLedger } from "../../src/ledger/sqlite.ts";
 import { decide } from "../../src/pending/rules.ts";
 import { type SqlitePendingOptions, sqlitePending } from "../../src/pending/sqlite.ts";
@@ -58,11 +58,17 @@ run("sqlite pending calls", () => {
     const store = sqlitePending({ path });
     const calls = Array.from({ length: 150 }, () => waitingCall());
     for (const call of calls) await store.add(call);
-    const child = (action: string) =>
-      promisify(execFile)(process.execPath, ["test/contract/pending-sqlite-child.mjs", path, action], {
-        timeout: 25_000,
-      }).then(({ stdout }) => ({ action, won: JSON.parse(stdout) as string[] }));
-    const results = await Promise.all(["accept", "decline", "cancel"].map(child));
+    const children = ["accept", "decline", "cancel"].map((action) => {
+      const args = ["test/contract/pending-sqlite-child.mjs", path, action];
+      const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      return { action, child, lines: createInterface({ input: child.stdout })[Symbol.asyncIterator]() };
+    });
+    for (const { lines } of children) expect((await lines.next()).value).toBe("ready");
+    for (const { child } of children) child.stdin.write("go\n");
+    const results = await Promise.all(
+      children.map(async ({ action, lines }) => ({ action, won: JSON.parse((await lines.next()).value) as string[] })),
+    );
     expect(results.flatMap(({ won }) => won).sort()).toEqual(calls.map(({ id }) => id).sort());
     for (const { action, won } of results) {
       for (const id of won) {
