@@ -87,18 +87,21 @@ async function openStore(file: string | undefined, cwd: string, warn: (text: str
     return memoryPending();
   }
   const keys = (process.env["PARLEY_KEYS"] ?? "").split(/[\s,]+/).filter((key) => key !== "");
-  const store = sqlitePending({ path: resolve(cwd, file) }, keys.length > 0 ? { keys } : {});
+  const refuse = (error: unknown, remedy: string) =>
+    usageError(`--store ${file} cannot be used: ${messageOf(error)}`, remedy, error);
+  let store: PendingStore;
+  try {
+    store = sqlitePending({ path: resolve(cwd, file) }, keys.length > 0 ? { keys } : {});
+  } catch (error) {
+    throw refuse(error, "mend what it says");
+  }
   try {
     const [first] = (await store.list(1)).calls;
     if (first !== undefined) await store.get(first.id);
     return store;
   } catch (error) {
     await store.close();
-    throw usageError(
-      `--store ${file} cannot be read: ${messageOf(error)}`,
-      "give the keys it was written with in PARLEY_KEYS",
-      error,
-    );
+    throw refuse(error, "give the keys it was written with in PARLEY_KEYS");
   }
 }
 
