@@ -53,8 +53,8 @@ SIGINT and SIGTERM stop the server: requests in flight get three seconds.
 ${CODES}`;
 
 const INBOX_HELP = `
-Calls wait here for a person, who answers them in a browser: open the link that is printed. It works once; start the
-inbox again for another. A server is an address, or a command that speaks MCP on its standard input and output; quote
+Calls wait here for a person, who answers them in a browser: open the link that is printed. It works once; Enter
+prints another. A server is an address, or a command that speaks MCP on its standard input and output; quote
 a command with its arguments: --server "files=node files.js". It must serve revision 2026-07-28.
 
 Without --store calls are forgotten when the inbox ends. A file is readable by its owner alone; with PARLEY_KEYS what it

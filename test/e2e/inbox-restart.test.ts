@@ -1,5 +1,5 @@
 /** B30, B33: calls outlast the process that asked, and the server's; several processes share one file. */
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -191,6 +191,22 @@ describe("parley inbox", () => {
       expect(err).not.toContain("secret-value");
     }
     expect(server.legs).toHaveLength(0);
+  });
+
+  it("prints a link that works once, and another one for Enter", async () => {
+    const server = await start();
+    const child = spawn(process.execPath, [MAIN, "inbox", "--server", `desk=${server.url}`], {
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const [first, second] = [await lines.next(), child.stdin.write("\n") && (await lines.next())];
+    const links = [first, second].map((line) => String((line as { value: string }).value).replace("Inbox: ", ""));
+    expect(new Set(links).size).toBe(2);
+    for (const link of links) expect((await (await Browser.open(link)).inbox()).total).toBe(0);
+    const closed = once(child, "close");
+    child.kill("SIGTERM");
+    expect((await closed)[0]).toBe(0);
   });
 
   it("asks a server that is a command, and one that wants a header", async () => {

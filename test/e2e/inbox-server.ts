@@ -104,6 +104,8 @@ export interface HandServer {
   readonly knobs: Knobs;
   /** Requests that may ask, as they came. */
   readonly legs: Leg[];
+  /** Told when a client leaves before it was answered. */
+  onAbort: () => void;
   close(): Promise<void>;
 }
 
@@ -113,11 +115,15 @@ export async function handServer(port = 0): Promise<HandServer> {
   const handler = createMcpHandler(() => author(knobs));
   const handle = toNodeHandler(handler);
   const legs: Leg[] = [];
+  const hooks = { onAbort: () => {} };
   const http = createServer(async (req, res) => {
     if (req.method !== "POST") return void res.writeHead(405).end();
     let raw = "";
     for await (const chunk of req) raw += chunk;
     const body = JSON.parse(raw) as Leg;
+    res.on("close", () => {
+      if (!res.writableFinished) hooks.onAbort();
+    });
     if (/^(tools\/call|prompts\/get|resources\/read)$/.test(body.method)) legs.push(body);
     if (body.params?.["name"] === "rude") {
       // What the SDK's server would not send.
@@ -128,5 +134,5 @@ export async function handServer(port = 0): Promise<HandServer> {
     await handle(req as Parameters<typeof handle>[0], res, body);
   });
   const server = await listen(http, () => handler.close(), port);
-  return { ...server, knobs, legs };
+  return Object.assign(hooks, { ...server, knobs, legs });
 }

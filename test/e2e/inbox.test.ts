@@ -1,8 +1,9 @@
 /** The inbox over real HTTP, in front of a real SDK server: what a person can do, and what is sent for it. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { CallView } from "../../src/inbox/api.ts";
 import { memoryPending } from "../../src/pending/memory.ts";
 import type { Policy } from "../../src/policy/decision.ts";
+import type { Model } from "../../src/sampling/model.ts";
 import { over, waiting } from "./inbox-browser.ts";
 import { handServer, LINK, STATE } from "./inbox-server.ts";
 import { world } from "./inbox-world.ts";
@@ -367,6 +368,44 @@ describe("inbox", () => {
       expect(failed, name).toMatchObject({ state: "failed", problem: expect.stringContaining('"q"'), questions: [] });
       expect(types(failed)).not.toContain("asked");
     }
+  });
+
+  it("B40: a question that this host cannot serve any more is refused at once, and named; it can be ended", async () => {
+    const store = memoryPending();
+    const server = await handServer();
+    onTestFinished(() => server.close());
+    const model: Model = async () => ({ role: "assistant", content: { type: "text", text: "" }, model: "m" });
+    const before = await world({ server, store, model });
+    const call = await (await before.browser()).asked("desk", "sum");
+    await before.inbox.close();
+    const { browser } = await world({ server, store });
+    const page = await browser();
+    const stage = call.questions[0]?.sampling;
+    if (stage?.stage !== "request") throw new Error("no request to review");
+    const reply = await page.decide(call, { action: "run", params: stage.params });
+    expect([reply.status, reply.body.error.code]).toEqual([422, "unanswerable"]);
+    expect(reply.body.error.message).toContain("sum");
+    expect((await page.decide(call, { action: "refuse" })).body.state).toBe("stopped");
+    expect(server.legs).toHaveLength(1);
+  });
+
+  it("a call that another process stops is dropped here, request on its way included", async () => {
+    const store = memoryPending();
+    const server = await handServer();
+    onTestFinished(() => server.close());
+    const [here, there] = [await world({ server, store }), await world({ server, store })];
+    const page = await here.browser();
+    const call = await page.asked("desk", "confirm");
+    let aborted = false;
+    server.knobs.hold = new Promise(() => {});
+    server.onAbort = () => {
+      aborted = true;
+    };
+    await page.decide(call, yes);
+    await expect.poll(() => server.legs.length).toBe(2);
+    await there.inbox.stop(call.id);
+    await expect.poll(() => aborted, { timeout: 5000 }).toBe(true);
+    expect((await page.get<CallView>(`/api/calls/${call.id}`)).body.state).toBe("stopped");
   });
 
   it("a call to a server that is away fails at once; one that waits for it goes on when it is back", async () => {

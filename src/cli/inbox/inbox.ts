@@ -1,6 +1,7 @@
 /** `parley inbox`: calls of the named servers wait here for a person at the browser. */
 
 import { resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { messageOf } from "../../errors.ts";
 import { serveInbox } from "../../inbox/http/serve.ts";
@@ -74,6 +75,8 @@ async function run(opened: Inbox, { host, port }: InboxFlags, setting: Setting):
   try {
     if (start !== undefined) await opened.start({ method: "tools/call", ...start }, "host");
     io.out(`Inbox: ${serving.link()}`);
+    const onLine = createInterface({ input: process.stdin }).on("line", () => io.out(`Inbox: ${serving.link()}`));
+    signal.addEventListener("abort", () => onLine.close(), { once: true });
     if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
   } finally {
     await serving.stop();
