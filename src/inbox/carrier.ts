@@ -17,8 +17,6 @@ import { consult, parked, resumable } from "./parking.ts";
 import { Run } from "./run.ts";
 import { viewOf } from "./view.ts";
 
-/** Wait before a server that cannot be reached is tried again, in ms. */
-const RETRY_MS = 5000;
 /** Longest text of a result that is kept, in characters. */
 const MAX_RESULT = 200_000;
 
@@ -232,9 +230,10 @@ export class Carrier {
 
   /** The answers are kept: they go out again by themselves only if they certainly have not been out yet (B24). */
   async #wait(call: PendingCall, error: unknown, sent: boolean): Promise<void> {
-    const at = this.#setting.options.clock.now();
+    const { clock, retryMs } = this.#setting.options;
+    const at = clock.now();
     const problem = reasonText(call.server, error);
-    const pause = sent ? ({ type: "lost" } as const) : ({ type: "unreachable", at: at + RETRY_MS } as const);
+    const pause = sent ? ({ type: "lost" } as const) : ({ type: "unreachable", at: at + retryMs } as const);
     await this.#change(call.id, (one) => {
       const paused: PendingCall = { ...one, pause, problem };
       return one.pause === undefined ? withEvent(paused, at, { type: "waiting_on_server" }) : paused;
