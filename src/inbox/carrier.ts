@@ -24,6 +24,8 @@ const MAX_RESULT = 200_000;
 const INTERRUPTED =
   "This host ended while the first request was on its way. It may have reached the server: look there, then start the call again.";
 
+const TOO_OLD = "The server speaks no revision in which a call can wait; the inbox needs 2026-07-28. Nothing was sent.";
+
 export interface CarrierSetting {
   readonly options: ResolvedInboxOptions;
   /** With every change told to whoever listens. */
@@ -110,6 +112,7 @@ export class Carrier {
         ? this.#end(call, "failed", reasonText(call.server, error))
         : this.#wait(call, error, false);
     }
+    if (client.getProtocolEra() !== "modern") return this.#end(call, "failed", TOO_OLD);
     try {
       const driver = await this.#drive(call, run, this.#callsFor(call, client, run));
       await run.writes;

@@ -1,4 +1,5 @@
 /** The inbox over real HTTP, in front of a real SDK server: what a person can do, and what is sent for it. */
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/calls/clock.ts";
 import type { CallView } from "../../src/inbox/api.ts";
@@ -416,6 +417,27 @@ describe("inbox", () => {
     expect((await page.inbox()).servers.find((one) => one.id === "gone")).toMatchObject({ status: "unreachable" });
     const tools = await page.get<{ error: { code: string } }>("/api/servers/gone/tools");
     expect([tools.status, tools.body.error.code]).toEqual([502, "unreachable"]);
+  });
+
+  it("K12: a server of the 2025 era, which asks while the request is open, is not called at all", async () => {
+    const { browser, server } = await world({
+      servers: {
+        old: {
+          connect: async () => {
+            const client = new Client({ name: "old", version: "1" }, { versionNegotiation: { mode: "legacy" } });
+            await client.connect(new StreamableHTTPClientTransport(new URL(server.url)) as never);
+            return client;
+          },
+        },
+      },
+    });
+    const page = await browser();
+    const { id } = await page.start("old", "confirm");
+    expect(await page.until(id, over)).toMatchObject({
+      state: "failed",
+      problem: expect.stringContaining("2026-07-28"),
+    });
+    expect(server.legs).toHaveLength(0);
   });
 
   it("answers that did not get through go out by themselves when the server is back", async () => {
