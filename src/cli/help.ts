@@ -17,6 +17,11 @@ The server is an address, or a command that speaks MCP on its standard input and
 Questions are answered from the answers file, or else at the terminal. With a file the terminal is not used, and a
 question that the file does not answer fails the call. Without either, nothing is offered to the server.
 At the terminal Escape leaves one question unanswered (a cancel); Ctrl-C ends the call, and nothing more is sent.
+The answers of one round are shown together, and can be changed, before they are sent.
+
+With --model-url and --model a server may use a model, as in --model-url https://api.openai.com/v1 --model gpt-5-mini.
+You approve each request, and each answer before it is sent, at the terminal; without a terminal sampling is not
+offered. PARLEY_MODEL_KEY holds the endpoint's key; there is no flag for it.
 
 The answers file maps a question's key to its answer:
   {"ok": {"action": "accept", "content": {"confirm": true}},

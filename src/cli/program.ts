@@ -79,6 +79,8 @@ function build(
       .addOption(
         new Option("--record-keep <what>", "state or secrets: keep them in it; repeatable").argParser(readKeep),
       )
+      .addOption(new Option("--model-url <url>", "answer sampling from this OpenAI-compatible endpoint"))
+      .addOption(new Option("--model <name>", "the model to use there"))
       .addOption(new Option("--header <h>", 'send "Name: value" to a URL; repeatable').argParser(collect))
       .addOption(new Option("--json", "print one JSON object"))
       .addHelpText("after", CALL_HELP)

@@ -17,6 +17,7 @@ import { parseObject } from "../files.ts";
 import type { Io } from "../io.ts";
 import { readPolicyFile } from "../policy/file.ts";
 import { readScript, scriptedResponders } from "./answers.ts";
+import { readModel } from "./model.ts";
 import { connect, peerName, readPeer } from "./peer.ts";
 
 export interface CallFlags {
@@ -27,6 +28,8 @@ export interface CallFlags {
   readonly recordKeep?: readonly string[];
   readonly header?: readonly string[];
   readonly json?: boolean;
+  readonly modelUrl?: string;
+  readonly model?: string;
 }
 
 export interface CallLine {
@@ -56,7 +59,7 @@ export async function call(line: CallLine, io: Io, signal: AbortSignal): Promise
     const { peer, name } = readPeer(line.operands, line.command, flags.header ?? []);
     server = peerName(peer);
     const params = readParams(line.method, name, flags.args);
-    const surface = await readResponders(flags.answers, io);
+    const surface = await readResponders(flags, io);
     const policy = await readPolicyOf(flags, io);
     if (flags.record === undefined && flags.recordKeep !== undefined)
       throw usageError("--record-keep goes with --record only", "name the file with --record, or leave it out");
@@ -123,8 +126,12 @@ function readParams(method: MrtrMethod, name: string, args: string | undefined):
 }
 
 /** The file alone when there is one, so that a script does the same with and without a terminal; else the terminal. */
-async function readResponders(answers: string | undefined, io: Io): Promise<Responders> {
-  return answers === undefined ? terminalResponders() : scriptedResponders(await readScript(answers, io.cwd), answers);
+async function readResponders(flags: CallFlags, io: Io): Promise<Responders> {
+  const { answers } = flags;
+  const model = readModel(flags, process.env);
+  return answers === undefined
+    ? terminalResponders(model === undefined ? {} : { model, modelTools: true })
+    : scriptedResponders(await readScript(answers, io.cwd), answers);
 }
 
 async function readPolicyOf({ policy }: CallFlags, io: Io): Promise<FilePolicy | undefined> {
