@@ -61,8 +61,10 @@ a command with its arguments: --server "files=node files.js". It must serve revi
 Without --store calls are forgotten when the inbox ends. A file is readable by its owner alone; with PARLEY_KEYS what it
 holds of a call is sealed too. It may be shared by several inboxes on this machine.
 
-Only what can be served is offered to servers: forms and links always, roots with --roots, each time after a yes.
-Every refusal is a person's: when the inbox ends, or time runs out, nothing is sent in anybody's name.
+Only what can be served is offered to servers: forms and links always, sampling with a model, roots with --roots, each
+time after a yes. PARLEY_MODEL_KEY holds the model's key; there is no flag for it. With --policy the rules decide first,
+and history names the rule; a rule's server is the name given here.
+Every refusal is a person's or a rule's: when the inbox ends, or time runs out, nothing is sent in anybody's name.
 SIGINT and SIGTERM stop the inbox: requests in flight get three seconds, and calls that wait are kept in the store.
 ${CODES}`;
 

@@ -11,6 +11,7 @@ import { createInbox } from "../../src/inbox/inbox.ts";
 import { sqlitePending } from "../../src/pending/sqlite.ts";
 import { FIXTURES, file, MAIN, YES as ok, parley, running, serving } from "../helpers/cli.ts";
 import { connect } from "../helpers/http.ts";
+import { completion, modelServer } from "../helpers/model-server.ts";
 import { Browser, over } from "./inbox-browser.ts";
 import { type HandServer, handServer, STATE } from "./inbox-server.ts";
 import { world } from "./inbox-world.ts";
@@ -182,6 +183,9 @@ describe("parley inbox", () => {
       [[...ok, "--args", "{}"], "--args"],
       [[...ok, "--start", "desk:confirm", "--args", "{"], "--args"],
       [[...ok, "--port", "70000"], "--port"],
+      [[...ok, "--model", "m"], "--model-url"],
+      [[...ok, "--model-url", "http://127.0.0.1:1/v1"], "--model"],
+      [[...ok, "--policy", "/no/such/policy.json"], "policy"],
       [[...ok, "--host", "0.0.0.0"], "0.0.0.0"],
       [[...ok, "--store", "/no/such/folder/file"], "--store"],
     ] as const) {
@@ -191,6 +195,31 @@ describe("parley inbox", () => {
       expect(err).not.toContain("secret-value");
     }
     expect(server.legs).toHaveLength(0);
+  });
+
+  it("asks the policy of a file first, under the name given here, and uses a model by flag", async () => {
+    const server = await start();
+    const models = await modelServer(() => completion({ content: "seven" }));
+    onTestFinished(() => models.close());
+    const when = '"when":{"server":"desk","tool":"confirm","key":"ok"}';
+    const policy = file(`{"version":1,"rules":[{"name":"go ahead",${when},"then":${JSON.stringify(yes)}}]}`);
+    const model = ["--model-url", models.url, "--model", "tiny"];
+    const inbox = await running(["inbox", "--server", `desk=${server.url}`, "--policy", policy, ...model]);
+    onTestFinished(async () => void (await inbox.stop("SIGKILL")));
+    const page = await Browser.open(inbox.url);
+    const confirm = await page.start("desk", "confirm");
+    const decided = (await page.until(confirm.id, over)).history.find(({ type }) => type === "decided");
+    expect(decided).toMatchObject({ action: "accept", by: { type: "policy", rule: "go ahead" } });
+    const sum = await page.asked("desk", "sum");
+    const stage = sum.questions[0]?.sampling;
+    if (stage?.stage !== "request") throw new Error("no request to review");
+    expect(models.requests, "nothing is run unasked").toHaveLength(0);
+    await page.decide(sum, { action: "run", params: stage.params });
+    const ready = await page.until(sum.id, ({ questions }) => questions[0]?.sampling?.stage === "response");
+    const answer = ready.questions[0]?.sampling;
+    if (answer?.stage !== "response") throw new Error("no response to review");
+    await page.decide(ready, { action: "send", result: answer.result });
+    expect((await page.until(sum.id, over)).result?.text.text).toContain("seven");
   });
 
   it("prints a link that works once, and another one for Enter", async () => {

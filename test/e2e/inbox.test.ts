@@ -5,6 +5,7 @@ import { systemClock } from "../../src/calls/clock.ts";
 import type { CallView } from "../../src/inbox/api.ts";
 import { memoryPending } from "../../src/pending/memory.ts";
 import type { Policy } from "../../src/policy/decision.ts";
+import { samplingLimits } from "../../src/sampling/limits.ts";
 import type { Model } from "../../src/sampling/model.ts";
 import { over, waiting } from "./inbox-browser.ts";
 import { handServer, LINK, STATE } from "./inbox-server.ts";
@@ -273,6 +274,29 @@ describe("inbox", () => {
     expect((await page.until(call.id, over)).result?.text.text).toBe('sum: {"type":"text","text":"five"} by m');
   });
 
+  it("F14: what servers may make the model do is bounded, and a limit that is passed is named before a run", async () => {
+    let runs = 0;
+    const { browser } = await world({
+      samplingLimits: samplingLimits({ maxRequestsPerMinute: 1 }),
+      model: async () => {
+        runs += 1;
+        return { role: "assistant", content: { type: "text", text: "5" }, model: "m" };
+      },
+    });
+    const page = await browser();
+    const replies = [];
+    for (let at = 0; at < 2; at += 1) {
+      const call = await page.asked("desk", "sum");
+      const stage = call.questions[0]?.sampling;
+      if (stage?.stage !== "request") throw new Error("no request to review");
+      replies.push(await page.decide(call, { action: "run", params: stage.params }));
+    }
+    expect(replies.map(({ status }) => status)).toEqual([200, 503]);
+    expect(replies[1]?.body.error).toMatchObject({ code: "limit_exceeded" });
+    expect(replies[1]?.body.error.message).toContain("maxRequestsPerMinute");
+    await expect.poll(() => runs).toBe(1);
+  });
+
   it("B21, F21: refusing sampling or roots ends the call, and nothing is sent", async () => {
     const { browser, server } = await world({
       model: () => new Promise(() => {}),
@@ -334,7 +358,7 @@ describe("inbox", () => {
     expect(failed).toMatchObject({ state: "failed", problem: expect.stringContaining("links are not followed here") });
     expect(failed.problem).toContain("no-links");
     expect(server.legs.filter(({ params }) => params["name"] === "link").map(answersOf)).toEqual([undefined]);
-    expect(seen, "only what is known to be harmless is not destructive").toEqual([true, true, true, false, true]);
+    expect(seen, "only what is said to be harmless is not destructive").toEqual([true, true, true, false, true]);
   });
 
   it("B18, B40: what was not declared, or cannot be shown, fails within a second with its key, and nobody is asked", async () => {

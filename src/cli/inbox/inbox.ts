@@ -11,10 +11,12 @@ import { isLoopback } from "../../internal/net.ts";
 import type { PendingStore } from "../../pending/contract.ts";
 import { memoryPending } from "../../pending/memory.ts";
 import { sqlitePending } from "../../pending/sqlite.ts";
+import { readModel } from "../call/model.ts";
 import { connect, type Peer } from "../call/peer.ts";
 import { oneLine, usageError } from "../exit.ts";
 import { parseObject } from "../files.ts";
 import type { Io } from "../io.ts";
+import { readPolicyFlag } from "../policy/file.ts";
 import { readServers } from "./servers.ts";
 
 export interface InboxFlags {
@@ -23,6 +25,9 @@ export interface InboxFlags {
   readonly port: number;
   readonly host: string;
   readonly store?: string;
+  readonly policy?: string;
+  readonly modelUrl?: string;
+  readonly model?: string;
   readonly roots?: readonly string[];
   readonly start?: string;
   readonly args?: string;
@@ -34,6 +39,9 @@ export async function inbox(flags: InboxFlags, io: Io, signal: AbortSignal): Pro
   const peers = readServers(flags.server ?? [], flags.header ?? []);
   const start = readStart(flags, peers);
   const onError = (error: unknown) => warn(messageOf(error));
+  const { modelUrl, model: modelName } = flags;
+  const model = readModel({ ...(modelUrl && { modelUrl }), ...(modelName && { model: modelName }) }, process.env);
+  const policy = await readPolicyFlag(flags.policy, io);
   const store = await openStore(flags.store, io.cwd, warn);
   const opened = createInbox({
     store,
@@ -41,6 +49,8 @@ export async function inbox(flags: InboxFlags, io: Io, signal: AbortSignal): Pro
     ...(flags.roots && {
       roots: { roots: flags.roots.map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href })) },
     }),
+    ...(policy && { policy }),
+    ...(model && { model, modelTools: true }),
     onError,
   });
   try {
