@@ -1,5 +1,6 @@
 /** `parley inbox`: calls of the named servers wait here for a person at the browser. */
 
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -11,6 +12,7 @@ import { isLoopback } from "../../internal/net.ts";
 import type { PendingStore } from "../../pending/contract.ts";
 import { memoryPending } from "../../pending/memory.ts";
 import { sqlitePending } from "../../pending/sqlite.ts";
+import type { RootsResult } from "../../protocol/types.ts";
 import { readModel } from "../call/model.ts";
 import { connect, type Peer } from "../call/peer.ts";
 import { oneLine, usageError } from "../exit.ts";
@@ -46,9 +48,7 @@ export async function inbox(flags: InboxFlags, io: Io, signal: AbortSignal): Pro
   const opened = createInbox({
     store,
     servers: Object.fromEntries([...peers].map(([name, peer]) => [name, serverOf(peer, io)])),
-    ...(flags.roots && {
-      roots: { roots: flags.roots.map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href })) },
-    }),
+    ...(flags.roots && { roots: readRoots(flags.roots, io.cwd) }),
     ...(policy && { policy }),
     ...(model && { model, modelTools: true }),
     onError,
@@ -116,6 +116,17 @@ async function openStore(file: string | undefined, cwd: string, warn: (text: str
     await store.close();
     throw refuse(error, "give the keys it was written with in PARLEY_KEYS");
   }
+}
+
+/** Folders that are there (F25), as URIs (F23). */
+function readRoots(folders: readonly string[], cwd: string): RootsResult {
+  return {
+    roots: folders.map((folder) => {
+      const path = resolve(cwd, folder);
+      if (!existsSync(path)) throw usageError(`--roots ${folder} is not there`, "name folders that exist");
+      return { uri: pathToFileURL(path).href };
+    }),
+  };
 }
 
 function serverOf(peer: Peer, io: Io): InboxServer {
