@@ -6,7 +6,7 @@ import {
   SdkErrorCode,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
-import { ParleyError, type ParleyErrorCode } from "../errors.ts";
+import { ParleyError, type ParleyErrorCode, rootOf } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import { EXIT, type ExitCode, errorLine, type Failure, oneLine } from "./exit.ts";
 import type { Io } from "./io.ts";
@@ -39,10 +39,6 @@ const WHY_UNANSWERED: Partial<Record<ParleyErrorCode, string>> = {
   limit_exceeded: "the server asks too much of your model: tell its author",
 };
 
-function remedyOf(cause: unknown): unknown {
-  return cause instanceof ParleyError ? (cause.details["remedy"] ?? WHY_UNANSWERED[cause.code]) : undefined;
-}
-
 /** Prints the one line (and the stack, if PARLEY_DEBUG asks for it). */
 export function reportFailure(error: unknown, io: Io, server?: string): Failure {
   const failure = failureOf(error, server);
@@ -60,8 +56,10 @@ function printStack({ stack = "" }: Error, io: Io): void {
 export function failureOf(error: unknown, server = "the server"): Failure {
   if (error instanceof ParleyError) {
     const [exit, remedy] = BY_CODE[error.code] ?? [EXIT.failed, "see the server's log"];
+    const cause = error.cause instanceof ParleyError ? error.cause : undefined;
     // What a responder says of why it has no answer is more to the point than the driver's word for it.
-    const own = error.details["remedy"] ?? remedyOf(error.cause);
+    const why = error.code === "unanswerable" && cause ? WHY_UNANSWERED[cause.code] : undefined;
+    const own = error.details["remedy"] ?? cause?.details["remedy"] ?? why;
     return { exit, code: error.code, message: error.message, remedy: typeof own === "string" ? own : remedy };
   }
   if (error instanceof ProtocolError) return protocolFailure(error, server);
@@ -97,17 +95,6 @@ function connectionFailure(error: unknown, server: string): Failure {
         code === "ENOENT" ? "check the command" : "check that it is running",
       ];
   return { exit: EXIT.failed, code, message: what, remedy };
-}
-
-/** The innermost cause: what a person can act on is there ("connect ECONNREFUSED ..."). */
-function rootOf(error: unknown): Error {
-  let root = error instanceof Error ? error : new Error(String(error));
-  for (let depth = 0; depth < 8; depth += 1) {
-    const inner: unknown = root instanceof AggregateError ? root.errors[0] : root.cause;
-    if (!(inner instanceof Error)) break;
-    root = inner;
-  }
-  return root;
 }
 
 function hasCode(error: unknown, code: SdkErrorCode): boolean {

@@ -53,6 +53,21 @@ PARLEY_KEYS holds the keys that seal states, newest first, separated by commas (
 SIGINT and SIGTERM stop the server: requests in flight get three seconds.
 ${CODES}`;
 
+export const INBOX_HELP = `
+Calls wait here for a person, who answers them in a browser: open the link that is printed. It works once; Enter
+prints another. A server is an address, or a command that speaks MCP on its standard input and output; quote
+a command with its arguments: --server "files=node files.js". It must serve revision 2026-07-28.
+
+Without --store calls are forgotten when the inbox ends. A file is readable by its owner alone; with PARLEY_KEYS what it
+holds of a call is sealed too. It may be shared by several inboxes on this machine.
+
+Only what can be served is offered to servers: forms and links always, sampling with a model, roots with --roots, each
+time after a yes. PARLEY_MODEL_KEY holds the model's key; there is no flag for it. With --policy the rules decide first,
+and history names the rule; a rule's server is the name given here.
+Every refusal is a person's or a rule's: when the inbox ends, or time runs out, nothing is sent in anybody's name.
+SIGINT and SIGTERM stop the inbox: requests in flight get three seconds, and calls that wait are kept in the store.
+${CODES}`;
+
 export const REPLAY_HELP = `
 The call is really made: the server does again whatever it does. Questions are told by their keys and their order; the
 server's new states are sent back, and the recorded ones never. An answer to a question whose words or schema have

@@ -3,7 +3,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import type { MrtrMethod } from "../protocol/types.ts";
 import type { CallFlags } from "./call/call.ts";
 import { EXIT, type ExitCode, errorLine } from "./exit.ts";
-import { CALL_HELP, CODES, POLICY_HELP, REPLAY_HELP, SERVE_HELP } from "./help.ts";
+import { CALL_HELP, CODES, INBOX_HELP, POLICY_HELP, REPLAY_HELP, SERVE_HELP } from "./help.ts";
+import type { InboxFlags } from "./inbox/inbox.ts";
 import type { Io } from "./io.ts";
 import type { CheckFlags } from "./policy/check.ts";
 import type { ReplayFlags } from "./replay/replay.ts";
@@ -90,6 +91,27 @@ function build(
       });
     if (method !== "resources/read") one.option("--args <json>", "arguments, one JSON object");
   }
+
+  program
+    .command("inbox")
+    .description("let calls wait for a person, who answers in a browser")
+    .addOption(new Option("--server <name=url|command>", "a server; repeatable").argParser(collect))
+    .addOption(new Option("--header <name=h>", 'send "Name: value" to that server; repeatable').argParser(collect))
+    .addOption(new Option("--port <n>", "0 for any free one").argParser(readPort).default(0))
+    .addOption(new Option("--host <h>", "address to listen on").argParser(readHost).default(DEFAULT_HOST))
+    .addOption(new Option("--store <file>", "keep calls in this SQLite file (needs the package better-sqlite3)"))
+    .addOption(new Option("--policy <file>", "let the rules of this file decide first"))
+    .addOption(new Option("--model-url <url>", "answer sampling from this OpenAI-compatible endpoint"))
+    .addOption(new Option("--model <name>", "the model to use there"))
+    .addOption(new Option("--roots <dir...>", "folders that servers may be told of, after a yes"))
+    .addOption(new Option("--start <name:tool>", "call a tool at once"))
+    .addOption(new Option("--args <json>", "its arguments, one JSON object"))
+    .addHelpText("after", INBOX_HELP)
+    .action(async (flags: InboxFlags) => {
+      noCommand(command);
+      const { inbox } = await import("./inbox/inbox.ts");
+      return inbox(flags, io, signal);
+    });
 
   program
     .command("replay")

@@ -1,7 +1,7 @@
 import { ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
+import { isLoopback } from "../internal/net.ts";
 import { type PreparedForm, prepareForm } from "../protocol/form/index.ts";
-import { isLoopback } from "../protocol/loopback.ts";
 import { type AnswerBreach, rootsBreach, samplingBreach, samplingResultBreach } from "../protocol/sampling.ts";
 import type { FormSchema, InputRequest, Json, QuestionKind, SamplingParams } from "../protocol/types.ts";
 import type { Parsed, Question, Verdict } from "../replay/question.ts";

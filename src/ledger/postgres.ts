@@ -3,12 +3,12 @@
  * A fresh round is claimed, stepped and settled by one plain statement each, or with others in one transaction; only where
  * that finds something else, a second trip calls a function that decides.
  */
+import { loadPeer } from "../store/peer.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Grouping } from "./grouping.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
-import { loadPeer } from "./peer.ts";
 import type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-client.ts";
 import { migrate, quoteSchema } from "./postgres-schema.ts";
 import { type Statement, statements } from "./postgres-statements.ts";

@@ -6,7 +6,7 @@
  */
 import { domainToUnicode } from "node:url";
 import { getDomain } from "tldts";
-import { isLoopback } from "../protocol/loopback.ts";
+import { isLoopback } from "../internal/net.ts";
 import { nameWarnings } from "./names.ts";
 import { host, inline, type Safe, say, visible } from "./text.ts";
 

@@ -31,9 +31,11 @@ const VALUES: Record<string, string[]> = {
     "ParleyError",
     "capabilitiesOf",
     "createCalls",
+    "createInbox",
     "describeQuestion",
     "diffCalls",
     "inspectUrl",
+    "memoryPending",
     "nameWarnings",
     "openAiModel",
     "policyResponders",
@@ -67,6 +69,7 @@ const VALUES: Record<string, string[]> = {
   "./ledger/sqlite": ["sqliteLedger"],
   "./ledger/redis": ["redisLedger"],
   "./ledger/postgres": ["postgresLedger"],
+  "./pending/sqlite": ["sqlitePending"],
 };
 
 describe("package", () => {

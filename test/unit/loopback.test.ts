@@ -1,8 +1,8 @@
 /** One idea of "this computer" for what a flow may link to (E4), what is shown as such (L1), and where we listen. */
 import { describe, expect, it } from "vitest";
 import { tool } from "../../src/flow/define.ts";
+import { isLoopback } from "../../src/internal/net.ts";
 import { inspectUrl } from "../../src/present/url.ts";
-import { isLoopback } from "../../src/protocol/loopback.ts";
 import { startFlow } from "../../src/testing.ts";
 
 const OURS = ["localhost", "app.localhost", "127.0.0.1", "127.8.9.10", "[::1]"];

@@ -11,7 +11,7 @@ export interface ModelFlags {
 }
 
 /** Never a flag: a command line is in the shell's history and in the list of processes. */
-const KEY = "PARLEY_MODEL_KEY";
+export const MODEL_KEY = "PARLEY_MODEL_KEY";
 
 /** @throws ParleyError `usage`, naming the flag. */
 export function readModel({ modelUrl, model, answers }: ModelFlags, env: NodeJS.ProcessEnv): Model | undefined {
@@ -23,13 +23,13 @@ export function readModel({ modelUrl, model, answers }: ModelFlags, env: NodeJS.
     const remedy = "leave one of them out: a model's answers are approved at the terminal";
     throw usageError("--model-url does not go with --answers", remedy);
   }
-  const apiKey = env[KEY];
+  const apiKey = env[MODEL_KEY];
   try {
     return openAiModel({ baseUrl: modelUrl, model, ...(apiKey !== undefined && apiKey !== "" && { apiKey }) });
   } catch (error) {
     if (!(error instanceof ParleyError) || error.code !== "configuration") throw error;
     const option = String(error.details["option"]);
-    const flag = { baseUrl: "--model-url", model: "--model", apiKey: KEY }[option] ?? option;
+    const flag = { baseUrl: "--model-url", model: "--model", apiKey: MODEL_KEY }[option] ?? option;
     throw usageError(error.message.replace(`openAiModel: ${option}`, flag), `mend ${flag}`, error);
   }
 }

@@ -7,6 +7,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { ParleyError } from "../../errors.ts";
 import { oneLine, usageError } from "../exit.ts";
 import { VERSION } from "../version.ts";
+import { MODEL_KEY } from "./model.ts";
 
 export type Peer =
   | { readonly kind: "url"; readonly url: URL; readonly headers: Headers }
@@ -38,10 +39,11 @@ export function readPeer(
   return { peer: { kind: "command", command: program, args }, name: first };
 }
 
-function readUrl(text: string): URL {
+/** @throws ParleyError `usage` */
+export function readUrl(text: string, remedy = GRAMMAR): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw usageError(`${text} is not an http or https URL`, GRAMMAR);
+    throw usageError(`${text} is not an http or https URL`, remedy);
   if (url.username !== "" || url.password !== "") {
     throw usageError("the URL carries a user name or password", 'give them in --header "Authorization: ..."');
   }
@@ -49,7 +51,7 @@ function readUrl(text: string): URL {
 }
 
 /** Values may be secrets, so errors name the position only. */
-function readHeaders(lines: readonly string[]): Headers {
+export function readHeaders(lines: readonly string[]): Headers {
   const headers = new Headers();
   for (const [at, line] of lines.entries()) {
     const colon = line.indexOf(":");
@@ -72,7 +74,7 @@ export function peerName(peer: Peer): string {
 
 /**
  * Connects on revision 2026-07-28 and no other. A command is started with this process's environment, as a shell
- * would; what it writes to standard error is shown a line at a time, escaped and marked as its own (T1, T2).
+ * would, except for the key of the person's model; what it writes to standard error is shown a line at a time, escaped and marked as its own (T1, T2).
  *
  * @throws ParleyError `aborted`, or what the SDK and the transport report. Nothing is left running then.
  */
@@ -108,7 +110,8 @@ function http(url: URL, headers: Headers): Transport {
 class OneProcess extends StdioClientTransport {}
 
 function stdio(command: string, args: readonly string[], onLine: (line: string) => void): Transport {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined));
+  const given = Object.entries(process.env).filter(([name, value]) => value !== undefined && name !== MODEL_KEY);
+  const env = Object.fromEntries(given);
   const transport = new OneProcess({
     command,
     args: [...args],

@@ -3,11 +3,11 @@ import { text } from "node:stream/consumers";
 import { readInterim } from "../../calls/interim.ts";
 import { reasonOf } from "../../errors.ts";
 import type { Explanation, FilePolicy, PolicyQuestion } from "../../policy/index.ts";
+import { jsonText } from "../../present/result.ts";
 import { type InputRequest, kindOf, type MrtrMethod } from "../../protocol/types.ts";
 import { oneLine, usageError } from "../exit.ts";
 import { parseObject, readJsonObject } from "../files.ts";
 import type { Io } from "../io.ts";
-import { jsonText } from "../output.ts";
 import { readTranscriptFile } from "../replay/file.ts";
 import { readPolicyFile } from "./file.ts";
 

@@ -1,5 +1,6 @@
 /** `parley replay`: recorded calls made again. */
 import type { Client } from "@modelcontextprotocol/client";
+import { jsonText } from "../../present/result.ts";
 import { jsonChanges } from "../../transcript/diff.ts";
 import {
   type CallChange,
@@ -14,7 +15,6 @@ import { EXIT, type ExitCode, oneLine, usageError } from "../exit.ts";
 import { reportFailure } from "../failure.ts";
 import { parseObject } from "../files.ts";
 import type { Io } from "../io.ts";
-import { jsonText } from "../output.ts";
 import { readTranscriptFile } from "./file.ts";
 
 export interface ReplayFlags {

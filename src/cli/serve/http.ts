@@ -16,7 +16,7 @@ import {
   type OAuthTokenVerifier,
   verifyBearerToken,
 } from "@modelcontextprotocol/server";
-import { isLoopback } from "../../protocol/loopback.ts";
+import { bracketed, isLoopback } from "../../internal/net.ts";
 
 export const MCP_PATH = "/mcp";
 
@@ -108,10 +108,6 @@ function guard(host: string): (req: IncomingMessage, res: ServerResponse) => boo
   if (!isLoopback(host)) return origin;
   const name = localhostHostValidation();
   return (req, res) => name(req, res) && origin(req, res);
-}
-
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }
 
 function refuse(res: ServerResponse, status: number, text: string): void {

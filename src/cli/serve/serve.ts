@@ -1,7 +1,7 @@
 /** `parley serve`. */
 import { McpServer, type McpServerFactory } from "@modelcontextprotocol/server";
 import { messageOf } from "../../errors.ts";
-import { isLoopback } from "../../protocol/loopback.ts";
+import { isLoopback } from "../../internal/net.ts";
 import type { ParleyEvent } from "../../server/events.ts";
 import { createParley } from "../../server/parley.ts";
 import { oneLine, usageError } from "../exit.ts";

@@ -6,3 +6,8 @@ export function isLoopback(hostname: string): boolean {
   if (hostname === "[::1]" || hostname === "::1") return true;
   return /^(.+\.)?localhost$/.test(hostname) || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
+
+/** A host as it stands in a URL. */
+export function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
