@@ -28,7 +28,9 @@ export class WebExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    return this.#request.headers.get(name) ?? undefined;
+    const value = this.#request.headers.get(name);
+    if (value === null && name === "host") return new URL(this.#request.url).host;
+    return value ?? undefined;
   }
 
   async serve(): Promise<Response> {
