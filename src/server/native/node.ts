@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { NodeIncomingMessageLike } from "@modelcontextprotocol/node";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { type Answer, errorAnswer } from "./answer.ts";
-import { readBody, tooLarge } from "./body.ts";
+import { readBody } from "./body.ts";
 import type { Core } from "./core.ts";
 import { HANDED_OVER } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
-import { authenticated, type HttpRefusal, refusalText, STOPPING } from "./guard.ts";
+import { authenticated, checkForm, type HttpRefusal, refusalText, STOPPING } from "./guard.ts";
 import { LazySignal } from "./lazy-signal.ts";
 import { parseMessage } from "./message.ts";
 import { acceptsStream, eventText, KEEP_ALIVE, STREAM_HEADERS } from "./stream.ts";
@@ -33,14 +33,22 @@ export class NodeExchange implements Exchange {
   }
 
   serve(): void {
-    const refusal = this.#refusal();
+    const { closed, guard, options, callersRequired } = this.#core;
+    const refusal = closed ? STOPPING : guard.check(this);
     if (refusal !== undefined) {
       this.#refuse(refusal);
-    } else if (this.#core.options.authenticate === undefined) {
+    } else if (options.authenticate === undefined) {
       this.authInfo = (this.#req as { auth?: AuthInfo }).auth;
       this.#read();
     } else {
-      this.#authenticate();
+      const headers = { get: (name: string) => this.header(name.toLowerCase()) ?? null };
+      authenticated(options, headers, callersRequired).then(
+        (caller) => {
+          this.authInfo = caller;
+          this.#read();
+        },
+        (response: Response) => void this.#challenge(response),
+      );
     }
   }
 
@@ -61,27 +69,13 @@ export class NodeExchange implements Exchange {
     this.signal.abort();
   }
 
-  #refusal(): HttpRefusal | undefined {
-    const { closed, guard, options } = this.#core;
-    if (closed) return STOPPING;
-    const { maxBodyBytes } = options.limits;
-    const isTooLarge = Number(this.#req.headers["content-length"]) > maxBodyBytes;
-    return guard.check(this.#req.method, this) ?? (isTooLarge ? tooLarge(maxBodyBytes) : undefined);
-  }
-
-  #authenticate(): void {
-    const headers = { get: (name: string) => this.header(name.toLowerCase()) ?? null };
-    authenticated(this.#core.options, headers, this.#core.callersRequired).then(
-      (caller) => {
-        this.authInfo = caller;
-        this.#read();
-      },
-      (response: Response) => void this.#challenge(response),
-    );
-  }
-
   #read(): void {
     const { limits } = this.#core.options;
+    const refusal = checkForm(this.#req.method ?? "", this, limits.maxBodyBytes);
+    if (refusal !== undefined) {
+      this.#refuse(refusal);
+      return;
+    }
     readBody(this.#req, limits, this.#core.pending, (body) => {
       if (body === undefined) return;
       if (typeof body !== "string") return this.#refuse(body);
