@@ -25,7 +25,11 @@ export class PendingBytes {
   }
 }
 
-export const TOO_SLOW: HttpRefusal = { status: 408, message: "The request body did not come in time." };
+export const TOO_SLOW: HttpRefusal = {
+  status: 408,
+  message: "The request body did not come in time.",
+  headers: ["connection", "close"],
+};
 export const NO_ROOM: HttpRefusal = {
   status: 503,
   message: "Too many request bodies are coming in. Try again later.",

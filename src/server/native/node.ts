@@ -12,6 +12,9 @@ import { LazySignal } from "./lazy-signal.ts";
 import { parseMessage } from "./message.ts";
 import { acceptsStream, eventText, KEEP_ALIVE, STREAM_HEADERS } from "./stream.ts";
 
+/** How long a refused client may go on sending, in ms. */
+const LINGER_MS = 1_000;
+
 /** One request on Node's own objects: no Web object is made for it. */
 export class NodeExchange implements Exchange {
   readonly #core: Core;
@@ -87,7 +90,10 @@ export class NodeExchange implements Exchange {
         clearInterval(this.#keepAlive);
         if (!this.#res.writableFinished) this.abort();
       });
-      void this.#answer(parsed.message);
+      this.#answer(parsed.message).catch((error: unknown) => {
+        this.#core.options.onError(error);
+        this.#res.destroy();
+      });
     });
   }
 
@@ -112,17 +118,26 @@ export class NodeExchange implements Exchange {
     }
   }
 
-  /** What is left of the body is not read: the connection ends with the answer. */
   #refuse({ status, message, headers = [] }: HttpRefusal): void {
     const text = refusalText(message);
     const length = String(Buffer.byteLength(text));
-    const close = this.#req.complete ? [] : ["connection", "close"];
-    this.#res.writeHead(status, ["content-type", "application/json", "content-length", length, ...close, ...headers]);
-    this.#res.end(text);
+    this.#res.writeHead(status, ["content-type", "application/json", "content-length", length, ...headers]).end(text);
+    this.#dropRest();
   }
 
   async #challenge(response: Response): Promise<void> {
-    const headers = [...response.headers].flat();
-    this.#res.writeHead(response.status, [...headers, "connection", "close"]).end(await response.text());
+    this.#res.writeHead(response.status, [...response.headers].flat()).end(await response.text());
+    this.#dropRest();
+  }
+
+  /**
+   * A client that is still sending must get to read its answer, which closing at once would take from it. What it sends
+   * meanwhile goes nowhere.
+   */
+  #dropRest(): void {
+    const req = this.#req;
+    if (req.complete) return;
+    req.resume();
+    setTimeout(() => req.complete || req.socket.destroy(), LINGER_MS).unref();
   }
 }
