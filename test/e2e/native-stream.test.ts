@@ -294,10 +294,9 @@ describe("what is handed to the SDK", () => {
     }
   });
 
-  it("H30 subscriptions/listen: acknowledged, and told through handler.notify", async () => {
+  it("I7 subscriptions/listen: acknowledged, told through handler.notify, and ended in order by close()", async () => {
     const { handler, url } = await serve([deploy]);
     const right = good("subscriptions/listen", { notifications: { toolsListChanged: true } });
-    const leaves = new AbortController();
     const response = await fetch(url, {
       method: "POST",
       headers: {
@@ -306,7 +305,6 @@ describe("what is handed to the SDK", () => {
         ...(right.headers as Record<string, string>),
       },
       body: JSON.stringify(right.body),
-      signal: leaves.signal,
     });
     let stream = "";
     const reading = (async () => {
@@ -315,8 +313,9 @@ describe("what is handed to the SDK", () => {
     await until(() => stream.includes("notifications/subscriptions/acknowledged"));
     handler.notify.toolsChanged();
     await until(() => stream.includes("notifications/tools/list_changed"));
-    leaves.abort();
+    await handler.close();
     await reading;
+    expect(events(stream).at(-1)).toMatchObject({ id: 1, result: { resultType: "complete" } });
   });
 
   it("a resource list of the author's own making is made anew for each request", async () => {
