@@ -49,6 +49,9 @@ The tokens file, for development, maps a bearer token to its caller:
   {"<token>": {"subject": "alice", "clientId": "cli", "scopes": []}}
 Without it callers are anonymous, and a state is not bound to a caller.
 
+--mount native serves flows without an McpServer, several times as fast. register(mcpServer, parley) needs one, so a
+module that exports it is served on the SDK's own handler, as --mount sdk does for any module.
+
 PARLEY_KEYS holds the keys that seal states, newest first, separated by commas (see parley keygen).
 SIGINT and SIGTERM stop the server: requests in flight get three seconds.
 ${CODES}`;

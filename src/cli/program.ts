@@ -60,6 +60,11 @@ function build(
     )
     .addOption(new Option("--stdio", "serve one client on standard input and output"))
     .addOption(new Option("--bearer-tokens <file>", "who may call, for development").conflicts("stdio"))
+    .addOption(
+      new Option("--mount <mount>", "how HTTP is served; native, unless the module exports register")
+        .choices(["native", "sdk"])
+        .conflicts("stdio"),
+    )
     .addHelpText("after", SERVE_HELP)
     .action(async (module: string, flags: ServeFlags) => {
       noCommand(command);

@@ -1,6 +1,7 @@
 import type { StepFailure } from "../errors.ts";
 import { toJson } from "../internal/json.ts";
 import type { StepEntry } from "../journal/entry.ts";
+import { abortSignalOf, type RunSignal } from "./signal.ts";
 import type { Deps, RetryOptions, StepContext } from "./types.ts";
 
 export type StepFunction = (context: StepContext) => unknown;
@@ -22,7 +23,7 @@ export async function runStep(
   key: string,
   fn: StepFunction,
   retry: RetryOptions,
-  signal: AbortSignal,
+  signal: RunSignal,
   deps: Deps,
   mayTry: () => boolean,
 ): Promise<StepRun | undefined> {
@@ -35,7 +36,7 @@ export async function runStep(
     } catch (cause) {
       if (signal.aborted && (attempt < attempts || isAbort(cause, signal))) return undefined;
       if (attempt >= attempts) return { entry: { type: "step", key, failure: asFailure(cause) }, cause };
-      await deps.sleep(delayMs * factor ** (attempt - 1), signal);
+      await deps.sleep(delayMs * factor ** (attempt - 1), abortSignalOf(signal));
       // Nobody waits for another try any more (I6).
       if (signal.aborted) return { entry: { type: "step", key, failure: asFailure(cause) }, cause };
       continue;
@@ -46,19 +47,21 @@ export async function runStep(
   }
 }
 
-function contextOf(key: string, attempt: number, signal: AbortSignal, deps: Deps): StepContext {
+function contextOf(key: string, attempt: number, signal: RunSignal, deps: Deps): StepContext {
   return {
     // A digest, and few steps look at it.
     get idempotencyKey() {
       return deps.idempotencyKey(key);
     },
     attempt,
-    signal,
+    get signal() {
+      return abortSignalOf(signal);
+    },
   };
 }
 
 /** The step gave up because it was told to: that says nothing about how it would have ended. */
-function isAbort(cause: unknown, { reason }: AbortSignal): boolean {
+function isAbort(cause: unknown, { reason }: RunSignal): boolean {
   return cause === reason || (cause instanceof Error && cause.name === "AbortError");
 }
 

@@ -1,5 +1,6 @@
 import { ParleyError } from "../errors.ts";
 import type { Claim, Hold, RoundKey } from "../ledger/contract.ts";
+import type { RunSignal } from "../replay/signal.ts";
 import type { ResolvedLedger } from "./ledger-options.ts";
 import type { Vault } from "./vault.ts";
 
@@ -44,7 +45,7 @@ export interface OnceRequest extends RoundKey {
   readonly keepMs: number;
   readonly wantJournal: boolean;
   /** Fires when the client has gone. */
-  readonly gone: AbortSignal;
+  readonly gone: RunSignal;
 }
 
 const FIRST_LOOK_MS = 10;
@@ -98,7 +99,7 @@ async function runHeld(
   claim: Claim & { type: "won" },
   claimedAt: number,
   run: (held: HeldRound) => Promise<HeldEnd>,
-  gone: AbortSignal,
+  gone: RunSignal,
   { store, leaseMs }: ResolvedLedger,
   vault: Vault,
   clock: HoldClock,
