@@ -64,3 +64,4 @@ export type {
   SamplingParams,
   SamplingResult,
 } from "./protocol/types.ts";
+export { type LeanHttpOptions, leanHttpTransport, type RequestHeaders } from "./transport/index.ts";

@@ -82,8 +82,9 @@ function translate(error: unknown, wire: Wire, lost: boolean, request: LegReques
   if (wire.response === undefined && wire.id !== undefined && !request.signal.aborted) {
     const message = "The response stream ended without a response.";
     if (lost) return new LostLeg(message);
-    // fetch reports a network failure as a TypeError.
-    if (error instanceof TypeError) return new LostLeg(message, { cause: error });
+    // fetch reports a network failure as a TypeError, our own transport by its code.
+    const broken = error instanceof TypeError || (error instanceof ParleyError && error.code === "connection_lost");
+    if (broken) return new LostLeg(message, { cause: error });
   }
   // The SDK's own complaints about schemas look like the server's errors (G14).
   const local = error instanceof ProtocolError && wire.response !== "error";

@@ -33,6 +33,7 @@ const VALUES: Record<string, string[]> = {
     "createCalls",
     "describeQuestion",
     "inspectUrl",
+    "leanHttpTransport",
     "nameWarnings",
     "systemClock",
     "terminalAvailable",

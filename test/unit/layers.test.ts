@@ -14,10 +14,11 @@ const ALLOWED: Record<string, string[]> = {
   ledger: ["errors"],
   server: ["ledger", "errors", "internal", "protocol", "journal", "replay", "state", "flow"],
   calls: ["errors", "internal", "protocol"],
+  transport: ["errors", "internal"],
   sampling: ["errors", "internal", "protocol", "calls"],
   present: ["errors", "internal", "protocol", "calls", "sampling"],
   testing: ["errors", "protocol", "flow", "server"],
-  cli: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present"],
+  cli: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "transport", "present"],
   demo: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present", "cli"],
 };
 /** Public entries: they gather, and nothing imports them. */
