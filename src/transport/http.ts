@@ -118,6 +118,7 @@ class LeanHttpTransport implements Transport {
     onEnd: (() => void) | undefined,
   ): Promise<void> {
     let linger: NodeJS.Timeout | undefined;
+    let delivered = Promise.resolve();
     const onEvent = ({ type, data }: StreamEvent): void => {
       // The response is the last that is said here (A23).
       if (linger !== undefined || type !== "message" || data === "") return;
@@ -127,7 +128,8 @@ class LeanHttpTransport implements Transport {
         return;
       }
       if (isResponse(message) && message.id === id) linger = setTimeout(() => response.destroy(), LINGER_MS);
-      this.#deliver(message);
+      // The SDK handles a notification a microtask later: a response in the same packet must not overtake it.
+      delivered = delivered.then(() => this.#deliver(message));
     };
     let broken: unknown;
     try {
@@ -136,6 +138,7 @@ class LeanHttpTransport implements Transport {
       broken = error;
     }
     clearTimeout(linger);
+    await delivered;
     if (linger !== undefined) return;
     if (signal?.aborted !== true) onEnd?.();
     this.#lost("ended its response stream without a response", broken);
