@@ -49,11 +49,13 @@ function describe(method: string, params: Record<string, unknown> | undefined, a
   if (typeof name === "string") all.set("mcp-name", encodeHeaderValue(name));
 }
 
-const SENTINEL = /^=\?base64\?.*\?=$/s;
+const MARKERS = { before: "=?base64?", after: "?=" };
 const PLAIN = /^[\t\x20-\x7e]+$/;
 
 /** Text as a header's value: what does not survive as it is goes as base64 of its UTF-8 between markers (G22). */
 export function encodeHeaderValue(value: string): string {
-  if (PLAIN.test(value) && value.trim() === value && !SENTINEL.test(value)) return value;
-  return `=?base64?${Buffer.from(value).toString("base64")}?=`;
+  const { before, after } = MARKERS;
+  const marked = value.startsWith(before) && value.endsWith(after);
+  if (PLAIN.test(value) && value.trim() === value && !marked) return value;
+  return before + Buffer.from(value).toString("base64") + after;
 }

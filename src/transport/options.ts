@@ -15,7 +15,10 @@ export interface LeanHttpOptions {
   maxConnections?: number;
   /** How long a connection is kept that nobody uses. Default 4000: Node's own servers close theirs after 5000. */
   idleConnectionMs?: number;
-  /** Longest message accepted, a JSON body or one event, in bytes; a longer one fails its request. Default 16 MiB. */
+  /**
+   * Longest message accepted; a longer one fails its request. Bytes of a JSON body, UTF-16 code units of an event's data.
+   * Default 16 MiB.
+   */
   maxMessageBytes?: number;
   /** For https: a private authority (`ca`), a client's own certificate (`cert`, `key`). Default: Node's. */
   tls?: SecureContextOptions;

@@ -131,10 +131,13 @@ describe("what it makes of an answer", () => {
     [503, "CLIENT_HTTP_NOT_IMPLEMENTED"],
   ])("HTTP %i is an error by its status, with the server's words apart from the message", async (status, code) => {
     const challenge = 'Bearer resource_metadata="https://example.com/x"';
-    const answered = JSON.stringify({ jsonrpc: "2.0", id: 77, error: { code: 1, message: "secret" } });
-    const { client } = await connected(
-      (res) => void res.writeHead(status, { "www-authenticate": challenge }).end(answered),
-    );
+    let answered = "";
+    const { client } = await connected((res, { id }) => {
+      // Only another request's error is none of this one's at 400 and 429; at the others no error counts.
+      const error = { code: 1, message: "secret" };
+      answered = JSON.stringify({ jsonrpc: "2.0", id: status === 400 || status === 429 ? 77 : id, error });
+      res.writeHead(status, { "www-authenticate": challenge }).end(answered);
+    });
     const failure = await client.callTool({ name: "x" }).catch((error) => error);
     expect(failure).toBeInstanceOf(SdkHttpError);
     expect(failure).toMatchObject({ status, code, data: { text: answered, wwwAuthenticate: challenge } });

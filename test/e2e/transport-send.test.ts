@@ -21,10 +21,12 @@ describe("what it sends", () => {
     };
     const [sdk, lean] = [await open("sdk"), await open("lean")];
     const unit = fc.constantFrom(..."aZ9 \t~=?/é😀\u007f\u0000\ud800", "=?base64?", "?=");
-    const name = fc.oneof(
-      fc.string(),
-      fc.array(unit).map((parts) => parts.join("")),
+    const mixed = fc.array(unit).map((parts) => parts.join(""));
+    const marked = fc.oneof(
+      mixed.map((inner) => `=?base64?${inner}?=`),
+      fc.constant("=?base64?="),
     );
+    const name = fc.oneof(fc.string(), mixed, marked);
     const message = fc.oneof(
       fc
         .tuple(fc.constantFrom("tools/call", "prompts/get", "tools/list"), name)
