@@ -41,26 +41,27 @@ export function errorIn(text: string, id: RequestId): JSONRPCErrorResponse | und
   return isJSONRPCErrorResponse(message) && message.id === id ? message : undefined;
 }
 
+const REFUSALS: Readonly<Record<number, [SdkErrorCode, string]>> = {
+  401: [SdkErrorCode.ClientHttpAuthentication, "requires authorization"],
+  403: [SdkErrorCode.ClientHttpForbidden, "denies access"],
+};
+
 /**
  * What an answer other than 2xx means. The message has none of the server's own words: they are in `data.text`, and what
- * a host needs to sign in is in `data.wwwAuthenticate`.
+ * a host needs to sign in is in `data.wwwAuthenticate`. A redirect is no SdkHttpError: to the SDK's version negotiation,
+ * 3xx would mean an older server, and nobody would learn where to turn.
  */
-export function httpError(response: IncomingMessage, host: string, text: string): SdkHttpError {
+export function httpError(response: IncomingMessage, url: URL, text: string): SdkError {
   const { statusCode: status = 0, statusMessage: statusText = "", headers } = response;
+  if (status >= 300 && status < 400) {
+    const target = redirectTarget(headers.location, url);
+    const message = `${url.host} redirects to ${target}, which is not followed: use that address if it is the server you mean`;
+    return new SdkError(SdkErrorCode.ClientHttpNotImplemented, message, { status, statusText });
+  }
   const challenge = headers["www-authenticate"];
   const data = { status, statusText, text, ...(challenge !== undefined && { wwwAuthenticate: challenge }) };
-  if (status === 401) {
-    const message = `${host} requires authorization (HTTP 401)`;
-    return new SdkHttpError(SdkErrorCode.ClientHttpAuthentication, message, data);
-  }
-  if (status === 403) {
-    return new SdkHttpError(SdkErrorCode.ClientHttpForbidden, `${host} denies access (HTTP 403)`, data);
-  }
-  const message =
-    status >= 300 && status < 400
-      ? `${host} redirects${redirectTarget(response, host)} (HTTP ${status}), which is not followed: use that address if it is the server you mean`
-      : `${host} answered HTTP ${status}`;
-  return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, message, data);
+  const [code, what] = REFUSALS[status] ?? [SdkErrorCode.ClientHttpNotImplemented, "does not serve the request"];
+  return new SdkHttpError(code, `${url.host} ${what} (HTTP ${status})`, data);
 }
 
 /** A 2xx answer to a request that is neither JSON nor an event stream. */
@@ -70,11 +71,10 @@ export function unexpectedContent(contentType: string | undefined): SdkError {
 }
 
 /** Without user, query and fragment, which may be secrets. */
-function redirectTarget({ headers: { location } }: IncomingMessage, host: string): string {
-  const base = `http://${host}`;
-  if (location === undefined || !URL.canParse(location, base)) return "";
-  const { origin, pathname } = new URL(location, base);
-  return ` to ${location.startsWith("/") ? pathname : origin + pathname}`;
+function redirectTarget(location: string | undefined, from: URL): string {
+  if (location === undefined || !URL.canParse(location, from.href)) return "an address it does not name";
+  const { origin, pathname } = new URL(location, from);
+  return origin + pathname;
 }
 
 function parse(text: string): unknown {

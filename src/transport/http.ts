@@ -27,8 +27,8 @@ const LINGER_MS = 1000;
  *
  * `send` settles when the exchange is over. A response that cannot come any more rejects it, so a request never waits for
  * its timeout: ParleyError `connection_lost`. Nothing is sent twice, but for a request that had not left whole when its
- * kept connection turned out to be dead. Redirects are not followed. A 4xx with a JSON-RPC error is that error; 401, 403
- * and every other status are the SDK's `SdkHttpError`.
+ * kept connection turned out to be dead. Redirects are told, not followed. A 4xx with a JSON-RPC error is that error; 401,
+ * 403 and every other status are the SDK's `SdkHttpError`.
  *
  * Not here: OAuth, the 2025 era (`initialize`, sessions, the GET stream) and resumption. A host that needs one of them
  * keeps the SDK's `StreamableHTTPClientTransport`.
@@ -150,7 +150,7 @@ class LeanHttpTransport implements Transport {
     const text = await readExcerpt(response, REFUSAL_BYTES);
     const spoken = statusCode >= 400 && statusCode < 500 && statusCode !== 401 && statusCode !== 403;
     const error = spoken && id !== undefined ? errorIn(text, id) : undefined;
-    if (error === undefined) throw httpError(response, this.#options.url.host, text);
+    if (error === undefined) throw httpError(response, this.#options.url, text);
     this.#deliver(error);
   }
 

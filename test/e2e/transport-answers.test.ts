@@ -150,7 +150,7 @@ describe("what it makes of an answer", () => {
     const location = `${elsewhere.url}?token=secret`;
     const { client } = await connected((res) => void res.writeHead(status, { location }).end());
     const failure = await client.callTool({ name: "x" }).catch((error) => error);
-    expect(failure).toMatchObject({ status, message: expect.stringContaining(elsewhere.url) });
+    expect(failure).toMatchObject({ data: { status }, message: expect.stringContaining(elsewhere.url) });
     expect(failure.message).not.toMatch(/secret/);
     expect(elsewhere.seen).toHaveLength(0);
   });
