@@ -1,5 +1,6 @@
 /**
- * `npm run conformance`: the official suite against our fixture server and against our driver, for one revision.
+ * `npm run conformance`: the official suite against our fixture server, on both mounts, and against our driver, for one
+ * revision.
  * Fails on any failed check, any warning, any client that ends badly, and any number of scenarios but the known ones.
  *
  * `node test/conformance/run.mjs [scenario ...]` runs some scenarios only.
@@ -12,6 +13,7 @@ import { list, readResults, suite, version } from "./suite.mjs";
 const SUITE = "0.2.0-alpha.12";
 const REVISION = "2026-07-28";
 const SCENARIOS = { server: 40, client: 33 };
+const MOUNTS = ["sdk", "native"];
 const RESULTS = `${WORK}results`;
 const only = process.argv.slice(2);
 
@@ -21,7 +23,9 @@ mkdirSync(RESULTS, { recursive: true });
 build();
 
 const started = Date.now();
-const sides = [report("server", await runServer()), report("client", await runClient())];
+const sides = [];
+for (const mount of MOUNTS) sides.push(report("server", await runServer(mount), `server-${mount}`));
+sides.push(report("client", await runClient(), "client"));
 const passed = sides.reduce((sum, side) => sum + side.passed, 0);
 const failed = sides.reduce((sum, side) => sum + side.failed, 0);
 print(`${passed} scenarios passed, ${failed} failed, in ${Math.round((Date.now() - started) / 1000)} s`);
@@ -33,13 +37,13 @@ if (process.env.CI) {
 }
 
 /** With an empty list of expected failures the suite counts warnings, too; without the list it ignores them. */
-async function runServer() {
+async function runServer(mount) {
   const nothing = `${RESULTS}/no-expected-failures.yaml`;
   writeFileSync(nothing, "server: []\nclient: []\n");
   const names = await wanted("server");
-  const { startFixtureServer } = await import(`${BUILT}server/start.js`);
-  const { url, close } = await startFixtureServer();
-  const shared = ["server", "--url", url, "--spec-version", REVISION, "-o", `${RESULTS}/server`];
+  const fixtures = await import(`${BUILT}server/start.js`);
+  const { url, close } = await fixtures.MOUNTS[mount]();
+  const shared = ["server", "--url", url, "--spec-version", REVISION, "-o", `${RESULTS}/server-${mount}`];
   const scope = only.length === 0 ? [["--suite", "all"]] : names.map((name) => ["--scenario", name]);
   const runs = [];
   for (const some of scope) runs.push(await suite(...shared, ...some, "--expected-failures", nothing));
@@ -71,8 +75,8 @@ async function wanted(side) {
 }
 
 /** Prints what went wrong and counts scenarios. One that did not run, or ran besides the known ones, has failed. */
-function report(side, { names, failed: runs }) {
-  const results = names.length === 0 ? [] : readResults(`${RESULTS}/${side}`);
+function report(side, { names, failed: runs }, folder) {
+  const results = names.length === 0 ? [] : readResults(`${RESULTS}/${folder}`);
   const expected = only.length === 0 ? SCENARIOS[side] : names.length;
   for (const { output } of runs) print(output);
   for (const { path, bad } of results) {
@@ -82,7 +86,7 @@ function report(side, { names, failed: runs }) {
   }
   const good = results.filter(({ bad }) => bad.length === 0).length;
   const checks = results.reduce((sum, { passed }) => sum + passed, 0);
-  print(`${side}: ${good}/${expected} scenarios, ${checks} checks passed, ${runs.length} runs failed`);
+  print(`${folder}: ${good}/${expected} scenarios, ${checks} checks passed, ${runs.length} runs failed`);
   return { passed: good, failed: Math.max(runs.length, Math.abs(expected - good), results.length - good) };
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import {
@@ -10,7 +10,14 @@ import {
   McpServer,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
-import { createParley } from "../../../src/index.ts";
+import {
+  createParley,
+  type ParleyHandler,
+  type PromptFlow,
+  type ResourceFlow,
+  type ToolFlow,
+} from "../../../src/index.ts";
+import { collectFlows } from "./as-flows.ts";
 import { askFlows, diagnosticFlows } from "./ask-flows.ts";
 import { type Notify, registerPlainTools } from "./plain-tools.ts";
 import { registerPromptsAndResources } from "./prompts-and-resources.ts";
@@ -20,14 +27,19 @@ export interface FixtureServer {
   close(): Promise<void>;
 }
 
-/** Serves the suite's fixtures on a free loopback port: an ordinary `McpServer` per request, with flows on it. */
-export async function startFixtureServer(): Promise<FixtureServer> {
-  const parley = createParley({ keys: [randomBytes(32)], callers: "anonymous", onEvent: () => {} });
+/** The two ways to serve flows, each with all of the suite's fixtures. */
+export const MOUNTS = { sdk: startOnSdk, native: startNative } as const;
+
+const parley = () => createParley({ keys: [randomBytes(32)], callers: "anonymous", onEvent: () => {} });
+
+/** An ordinary `McpServer` per request, with flows on it. */
+async function startOnSdk(): Promise<FixtureServer> {
+  const flows = parley();
   const build = (notify: Notify): McpServer => {
     const server = new McpServer({ name: "parley-conformance", version: "1.0.0" });
     registerPlainTools(server, notify);
     registerPromptsAndResources(server);
-    parley.register(server, [...askFlows, ...diagnosticFlows]);
+    flows.register(server, [...askFlows, ...diagnosticFlows]);
     return server;
   };
   const handler = createMcpHandler((): McpServer => build(handler.notify));
@@ -37,12 +49,40 @@ export async function startFixtureServer(): Promise<FixtureServer> {
       originValidationResponse(request, localhostAllowedOrigins()) ??
       handler.fetch(request, options),
   });
-  const http = createServer((req, res) => void node(req as NodeIncomingMessageLike, res));
+  return listening(
+    (req, res) => void node(req as NodeIncomingMessageLike, res),
+    () => handler.close(),
+  );
+}
+
+/** `parley.handler`, which checks Host and Origin itself. */
+async function startNative(): Promise<FixtureServer> {
+  const notify: Notify = {
+    toolsChanged: () => handler.notify.toolsChanged(),
+    promptsChanged: () => handler.notify.promptsChanged(),
+  };
+  const plain = collectFlows((to) => {
+    registerPlainTools(to, notify);
+    registerPromptsAndResources(to);
+  });
+  const flows = [...plain, ...askFlows, ...diagnosticFlows];
+  const handler: ParleyHandler = parley().handler({
+    name: "parley-conformance",
+    version: "1.0.0",
+    tools: flows.filter((flow): flow is ToolFlow => flow.type === "tool"),
+    prompts: flows.filter((flow): flow is PromptFlow => flow.type === "prompt"),
+    resources: flows.filter((flow): flow is ResourceFlow => flow.type === "resource"),
+  });
+  return listening(handler.listener, () => handler.close());
+}
+
+async function listening(listener: RequestListener, closeHandler: () => Promise<void>): Promise<FixtureServer> {
+  const http = createServer(listener);
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
     close: async () => {
-      await handler.close();
+      await closeHandler();
       http.closeAllConnections();
       await new Promise<void>((resolve) => http.close(() => resolve()));
     },
