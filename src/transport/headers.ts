@@ -1,15 +1,6 @@
 import { type JSONRPCMessage, PROTOCOL_VERSION_META_KEY } from "@modelcontextprotocol/client";
+import { NAMED_BY, WRAPPED } from "../protocol/headers.ts";
 import { isOwnHeader, type RequestHeaders } from "./options.ts";
-
-/** What `Mcp-Name` repeats (G20, H33). */
-const NAMED_BY: Readonly<Record<string, string>> = {
-  "tools/call": "name",
-  "prompts/get": "name",
-  "resources/read": "uri",
-  "tasks/get": "taskId",
-  "tasks/update": "taskId",
-  "tasks/cancel": "taskId",
-};
 
 export interface HeaderSources {
   /** The negotiated version, for messages that do not name their own. */
@@ -44,17 +35,16 @@ function describe(method: string, params: Record<string, unknown> | undefined, a
   if (typeof claimed !== "string") return;
   all.set("mcp-protocol-version", claimed);
   all.set("mcp-method", method);
-  const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined;
+  const field = NAMED_BY.get(method);
   const name = field === undefined ? undefined : params?.[field];
   if (typeof name === "string") all.set("mcp-name", encodeHeaderValue(name));
 }
 
-const MARKERS = { before: "=?base64?", after: "?=" };
 const PLAIN = /^[\t\x20-\x7e]+$/;
 
 /** Text as a header's value: what does not survive as it is goes as base64 of its UTF-8 between markers (G22). */
 export function encodeHeaderValue(value: string): string {
-  const { before, after } = MARKERS;
+  const { before, after } = WRAPPED;
   const marked = value.startsWith(before) && value.endsWith(after);
   if (PLAIN.test(value) && value.trim() === value && !marked) return value;
   return before + Buffer.from(value).toString("base64") + after;

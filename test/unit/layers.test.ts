@@ -14,7 +14,7 @@ const ALLOWED: Record<string, string[]> = {
   ledger: ["errors"],
   server: ["ledger", "errors", "internal", "protocol", "journal", "replay", "state", "flow"],
   calls: ["errors", "internal", "protocol"],
-  transport: ["errors", "internal"],
+  transport: ["errors", "internal", "protocol"],
   sampling: ["errors", "internal", "protocol", "calls"],
   present: ["errors", "internal", "protocol", "calls", "sampling"],
   testing: ["errors", "protocol", "flow", "server"],
