@@ -11,6 +11,7 @@ const CASES = [
   "entries",
   "memory",
   "cold",
+  "profile",
   "claims",
   "round-cost",
   "journal",

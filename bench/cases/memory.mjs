@@ -19,7 +19,7 @@ export function run() {
     const rows = [];
     for (const [side, server] of Object.entries(SIDES)) {
       // Some beforehand: compiled code, and pools that grow to their size once.
-      await abandon(servers[side], CALLS / 2);
+      await abandon(servers[side], CALLS / 4);
       const before = await servers[side].memory();
       await abandon(servers[side], CALLS);
       const after = await servers[side].memory();

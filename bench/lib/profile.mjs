@@ -1,4 +1,21 @@
 // What a CPU profile says of where the time goes, by groups of functions.
+import { withServers } from "./servers.mjs";
+import { prepare } from "./serving.mjs";
+
+const MS = 3_000;
+const FLIGHT = 32;
+
+/** Runs a server under load, and takes its CPU profile once it is warm. */
+export function profileOf(side, leg) {
+  return withServers({ one: [side] }, async ({ one }) => {
+    const { measure } = await prepare("profile", { one });
+    await measure(leg, FLIGHT, { repeats: 1, ms: 500 });
+    await one.startProfile();
+    await measure(leg, FLIGHT, { repeats: 1, ms: MS });
+    return one.stopProfile();
+  });
+}
+
 const GROUPS = [
   ["garbage collector", ({ name }) => name === "(garbage collector)"],
   // V8 counts JSON.parse and JSON.stringify for who calls them.

@@ -6,8 +6,8 @@ import { assertSame, interleave } from "./measure.mjs";
 const REPEATS = 7;
 const BATCH_MS = 250;
 /** Code that has run a few times only is slow, on every side. */
-const WARM_REQUESTS = 3_000;
-const WARM_LONGEST_MS = 3_000;
+const WARM_REQUESTS = 4_000;
+const WARM_LONGEST_MS = 4_000;
 
 /** Both requests of a call, ready to be sent again and again: `ask` gets the question, `answer` the result. */
 async function legsOf({ port }) {
