@@ -14,7 +14,7 @@ import {
   type OAuthTokenVerifier,
   verifyBearerToken,
 } from "@modelcontextprotocol/server";
-import type { PromptFlow, ResourceFlow, ToolFlow } from "../../flow/define.ts";
+import { byKind } from "../../server/native/options.ts";
 import type { Parley } from "../../server/parley.ts";
 import { bracketed, type Endpoint, isLoopback } from "./http.ts";
 import type { ServedModule } from "./module.ts";
@@ -37,9 +37,7 @@ export function nativeEndpoint(
   return parley.handler({
     name,
     version,
-    tools: flows.filter((flow): flow is ToolFlow => flow.type === "tool"),
-    prompts: flows.filter((flow): flow is PromptFlow => flow.type === "prompt"),
-    resources: flows.filter((flow): flow is ResourceFlow => flow.type === "resource"),
+    ...byKind(flows),
     allowedOrigins: pages(host),
     ...(!isLoopback(host) && { allowedHosts: "any" }),
     ...(verifier && {
