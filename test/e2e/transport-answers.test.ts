@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ProtocolError, SdkHttpError } from "@modelcontextprotocol/client";
 import { describe, expect, test, vi } from "vitest";
-import { type Answer, answering, connected, json, ok } from "./transport-server.ts";
+import { type Answer, answering, connected, json, ok, open, request } from "./transport-server.ts";
 
 describe("what it makes of an answer", () => {
   const done = { resultType: "complete", content: [{ type: "text", text: "done" }] };
@@ -99,6 +99,24 @@ describe("what it makes of an answer", () => {
     held[0]?.setHeader("content-type", "application/json").end(ok(id, done));
     expect(await stays).toMatchObject({ content: done.content });
     expect(seen.map(({ body }) => body.method)).not.toContain("notifications/cancelled");
+  });
+
+  test("the end of a stream is told to who sent the request, and an abort is its own doing: no error is reported", async () => {
+    const { url } = await answering((res, { id }) => {
+      begin(res).write(": ping\n\n");
+      if (id === 1) res.end();
+    });
+    const { transport } = await open(url);
+    const [onerror, onRequestStreamEnd] = [vi.fn(), vi.fn()];
+    transport.onerror = onerror;
+    await expect(transport.send(request("tools/list", {}, 1), { onRequestStreamEnd })).rejects.toEqual(lost);
+    expect([onRequestStreamEnd.mock.calls.length, onerror.mock.calls]).toEqual([1, [[lost]]]);
+    const owner = new AbortController();
+    const options = { requestSignal: owner.signal, onRequestStreamEnd };
+    const aborted = expect(transport.send(request("tools/list", {}, 2), options)).rejects.toThrow("enough");
+    owner.abort(new Error("enough"));
+    await aborted;
+    expect([onRequestStreamEnd.mock.calls.length, onerror.mock.calls.length]).toEqual([1, 1]);
   });
 
   test("close ends what is in flight, and the transport with it", async () => {
