@@ -3,7 +3,21 @@ import { existsSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { load, machine, printTable, versions } from "./lib/report.mjs";
 
-const CASES = ["claims", "round-cost", "journal", "dbos", "seal"];
+const CASES = [
+  "request",
+  "two-round",
+  "driver",
+  "tools",
+  "entries",
+  "memory",
+  "cold",
+  "profile",
+  "claims",
+  "round-cost",
+  "journal",
+  "dbos",
+  "seal",
+];
 
 const { values } = parseArgs({ options: { json: { type: "string" }, only: { type: "string", multiple: true } } });
 const chosen = values.only ?? CASES;

@@ -137,3 +137,4 @@ export {
   type Transcript,
   type TranscriptKeep,
 } from "./transcript/index.ts";
+export { type LeanHttpOptions, leanHttpTransport, type RequestHeaders } from "./transport/index.ts";

@@ -38,6 +38,8 @@ export const ERROR_TABLE = {
   rounds_exceeded: "The server still asks after the allowed rounds. The last questions are attached.",
   invalid_interim: "The server's input_required result breaks the revision's rules; the rule is named.",
   invalid_result: "The server's result cannot be read.",
+  connection_lost:
+    "The connection broke before the answer was there. Whether the server acted is not known: ask, or send it again.",
   leg_timeout: "One request took longer than legTimeoutMs.",
   human_timeout: "Nobody answered within humanTimeoutMs. Nothing was sent in their name.",
   total_timeout: "The whole call took longer than totalTimeoutMs.",

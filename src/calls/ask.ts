@@ -24,17 +24,18 @@ type Ask = (signal: AbortSignal) => Promise<InputResponse>;
  */
 export async function askAll(questions: readonly Question[], asking: Asking, signal: AbortSignal): Promise<void> {
   const asks = questions.map((question) => ({ question, ask: askOf(question, asking) }));
-  const siblings = new AbortController();
+  const siblings = asks.length > 1 ? new AbortController() : undefined;
   const putOne = async ({ question, ask }: { question: Question; ask: Ask }): Promise<void> => {
     try {
       asking.onQuestion(question);
       // A signal of its own each: listeners for many questions on one signal would set off Node's leak warning.
-      const answer = await ask(AbortSignal.any([signal, siblings.signal])).catch((error: unknown) => {
+      const own = siblings === undefined ? signal : AbortSignal.any([signal, siblings.signal]);
+      const answer = await ask(own).catch((error: unknown) => {
         throw isInterruption(error) ? error : unanswerable(asking.server, question.key, error);
       });
       asking.onAnswer(question.key, answer);
     } catch (error) {
-      siblings.abort(error);
+      siblings?.abort(error);
       throw error;
     }
   };

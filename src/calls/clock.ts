@@ -32,14 +32,14 @@ export interface Limit {
 
 /**
  * Runs `work` until it settles, `outer` aborts or a limit runs out; whatever ends it first is what is thrown. The
- * signal handed to `work` fires in the last two cases; with a
- * limit that is over already, `work` does not begin. Nothing is left behind: no timer, no listener.
+ * signal handed to `work` fires in the last two cases, and `work` may fire it itself through the scope; with a limit that
+ * is over already, `work` does not begin. Nothing is left behind: no timer, no listener.
  */
 export async function within<T>(
   clock: Clock,
   outer: AbortSignal,
   limits: readonly Limit[],
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, scope: AbortController) => Promise<T>,
 ): Promise<T> {
   outer.throwIfAborted();
   const over = limits.find(({ ms }) => ms <= 0);
@@ -60,7 +60,7 @@ export async function within<T>(
     .filter((limit) => limit.ms !== Number.POSITIVE_INFINITY)
     .map((limit) => clock.after(limit.ms, () => stop(limit.error())));
   try {
-    return await Promise.race([ended, work(scope.signal)]);
+    return await Promise.race([ended, work(scope.signal, scope)]);
   } finally {
     outer.removeEventListener("abort", onOuter);
     for (const cancel of timers) cancel();

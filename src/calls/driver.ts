@@ -196,7 +196,8 @@ function claimOf({ name, title, version }: { name: string; title?: string | unde
 
 /** Whether trying the same leg again is pointless: a leg's time-out and transport errors are worth another try. */
 function isFinal(error: unknown): boolean {
-  return error instanceof ParleyError ? error.code !== "leg_timeout" : error instanceof ProtocolError;
+  if (error instanceof ParleyError) return error.code !== "leg_timeout" && error.code !== "connection_lost";
+  return error instanceof ProtocolError;
 }
 
 const quote = (key: string): string => JSON.stringify(key);

@@ -15,7 +15,8 @@ export interface LegRequest {
   readonly server: string;
   readonly method: MrtrMethod;
   readonly params: Record<string, unknown>;
-  readonly signal: AbortSignal;
+  /** Ends the leg: from outside, or from here when its response cannot come any more. */
+  readonly scope: AbortController;
   readonly onProgress?: (progress: Progress) => void;
   readonly onUntyped: () => void;
 }
@@ -36,7 +37,7 @@ const NEVER_MS = 2_147_483_647;
 
 /**
  * Sends one request and reads its answer. The SDK gives it a fresh id and, with `onProgress`, a fresh progress token
- * (B8, I1), and cancels it the way its transport asks for when `signal` fires (I5).
+ * (B8, I1), and cancels it the way its transport asks for when `scope` ends (I5).
  *
  * @throws the SDK's ProtocolError for a JSON-RPC error of the server, ParleyError `invalid_result` for a result that
  * cannot be read, {@link LostLeg}, or whatever the transport threw.
@@ -44,10 +45,14 @@ const NEVER_MS = 2_147_483_647;
 export async function sendLeg(client: Client, request: LegRequest): Promise<LegOutcome> {
   const modern = client.getProtocolEra() === "modern";
   if (modern) attach(client);
-  const lost = new AbortController();
-  const wire: Wire = { onUntyped: request.onUntyped, onLost: () => lost.abort() };
+  let lost = false;
+  const onLost = (): void => {
+    lost = true;
+    request.scope.abort();
+  };
+  const wire: Wire = { onUntyped: request.onUntyped, onLost };
   try {
-    const result = await dispatch(client, request, wire, AbortSignal.any([request.signal, lost.signal]));
+    const result = await dispatch(client, request, wire);
     return wire.interim === undefined ? { kind: "complete", result } : { kind: "interim", raw: wire.interim };
   } catch (error) {
     // What the SDK made of an interim result does not count: it checks output schemas against it.
@@ -57,18 +62,18 @@ export async function sendLeg(client: Client, request: LegRequest): Promise<LegO
     if (error instanceof Error && UNPARSED.has(error.name)) {
       throw invalidResult(request, "the response is not a JSON-RPC message", error);
     }
-    throw modern ? translate(error, wire, lost.signal.aborted, request) : error;
+    throw modern ? translate(error, wire, lost, request) : error;
   } finally {
     release(client, wire);
   }
 }
 
-function dispatch(client: Client, request: LegRequest, wire: Wire, signal: AbortSignal): Promise<Result> {
-  const { method, onProgress } = request;
+function dispatch(client: Client, request: LegRequest, wire: Wire): Promise<Result> {
+  const { method, onProgress, scope } = request;
   const params = mark(request.params, wire);
   const options = {
     allowInputRequired: true,
-    signal,
+    signal: scope.signal,
     timeout: NEVER_MS,
     ...(onProgress && { onprogress: onProgress }),
   };
@@ -79,11 +84,12 @@ function dispatch(client: Client, request: LegRequest, wire: Wire, signal: Abort
 }
 
 function translate(error: unknown, wire: Wire, lost: boolean, request: LegRequest): unknown {
-  if (wire.response === undefined && wire.id !== undefined && !request.signal.aborted) {
+  if (wire.response === undefined && wire.id !== undefined && (lost || !request.scope.signal.aborted)) {
     const message = "The response stream ended without a response.";
     if (lost) return new LostLeg(message);
-    // fetch reports a network failure as a TypeError.
-    if (error instanceof TypeError) return new LostLeg(message, { cause: error });
+    // fetch reports a network failure as a TypeError, our own transport by its code.
+    const broken = error instanceof TypeError || (error instanceof ParleyError && error.code === "connection_lost");
+    if (broken) return new LostLeg(message, { cause: error });
   }
   // The SDK's own complaints about schemas look like the server's errors (G14).
   const local = error instanceof ProtocolError && wire.response !== "error";

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
@@ -66,7 +66,7 @@ export interface CallsOptions {
   random?: () => number;
   /**
    * A fresh call id: 32 hex digits that nobody can guess. A server with a ledger gives the recorded outcome of a first
-   * request to whoever repeats it with its id. Default: 16 bytes of `crypto.randomBytes`.
+   * request to whoever repeats it with its id. Default: a random UUID (122 bits).
    */
   newCallId?: () => string;
 }
@@ -106,7 +106,7 @@ const DEFAULTS = {
   onEvent: (): void => {},
   clock: systemClock,
   random: Math.random,
-  newCallId: () => randomBytes(16).toString("hex"),
+  newCallId: () => randomUUID().replaceAll("-", ""),
 };
 const PACING: Required<Pacing> = { initialMs: 250, factor: 2, maxMs: 5000, jitter: 0.2 };
 const NAMES = new Set(["server", "responders", "recorder", "pacing", ...Object.keys(DEFAULTS)]);

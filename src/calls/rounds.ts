@@ -75,12 +75,12 @@ function sendOnce(core: CallCore): Promise<LegOutcome> {
   // A 2025-era server asks people while the request is open (K7).
   const ms = legTimeoutMs + (legacy ? options.humanTimeoutMs : 0);
   const limit = { ms, error: () => core.error("leg_timeout", `${method} was not answered within ${ms} ms.`) };
-  return within(options.clock, core.end.signal, [limit, core.totalLimit], (signal) =>
+  return within(options.clock, core.end.signal, [limit, core.totalLimit], (_, scope) =>
     sendLeg(client, {
       server: options.server,
       method,
       params,
-      signal,
+      scope,
       ...(onProgress && { onProgress: (progress: Progress) => onProgress(progress, round) }),
       onUntyped: () => core.emit({ type: "warning", warning: "missing_result_type" }),
     }),

@@ -27,6 +27,7 @@ const BY_CODE: Partial<Record<ParleyErrorCode, readonly [ExitCode, string]>> = {
   rounds_exceeded: [EXIT.failed, "the server keeps asking: check the answers, or tell its author"],
   invalid_interim: [EXIT.failed, "the server breaks the revision's rules: tell its author"],
   invalid_result: [EXIT.failed, "tell the server's author"],
+  connection_lost: [EXIT.failed, "check that it is running"],
   leg_timeout: [EXIT.failed, "call again, or look at the server's log"],
   limit_exceeded: [EXIT.failed, "tell the server's author"],
 };

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/client";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, inputRequired, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
-import { listen } from "../helpers/http.ts";
+import { httpTransport, listen, type TransportName } from "../helpers/http.ts";
 
 /** One POST as it came in. */
 export interface Post {
@@ -85,7 +85,9 @@ type Before = (post: Post, res: ServerResponse, count: number) => boolean | Prom
 /**
  * Serves `handWritten` over HTTP on loopback and records each POST. `before` may answer a tools/call itself (true).
  */
-export async function serve(options: { responseMode?: "json" | "sse" | "auto"; before?: Before } = {}) {
+export async function serve(
+  options: { responseMode?: "json" | "sse" | "auto"; before?: Before; transport?: TransportName } = {},
+) {
   const handler = createMcpHandler(() => handWritten(), { responseMode: options.responseMode ?? "auto" });
   const handle = toNodeHandler(handler);
   const posts: Post[] = [];
@@ -103,7 +105,7 @@ export async function serve(options: { responseMode?: "json" | "sse" | "auto"; b
   const server = await listen(http, () => handler.close());
   const url = new URL(server.url);
   const client = new Client({ name: "host", version: "1" }, { versionNegotiation: { mode: "auto" } });
-  await client.connect(new StreamableHTTPClientTransport(url));
+  await client.connect(httpTransport(options.transport ?? "sdk", url));
   onTestFinished(async () => {
     await client.close();
     await server.close();

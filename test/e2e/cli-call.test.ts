@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { file, KEY, MAIN, parley, type Serving, serving, YES } from "../helpers/cli.ts";
+import { listen } from "../helpers/http.ts";
 
 const when = { action: "accept", content: { word: "tonight" } };
 const ALL = { ok: YES, when, again: YES };
@@ -109,6 +111,15 @@ describe("parley call, prompt and read", () => {
 
 describe("over stdio, after --", () => {
   const stdio = [process.execPath, MAIN, "serve", "flows.mjs", "--stdio"];
+
+  it("4: a server that has moved is not followed, and its new address is told", async () => {
+    const http = createServer((_, res) => void res.writeHead(308, { location: "/new/mcp?token=secret" }).end());
+    const moved = await listen(http);
+    const { code, out, err } = await parley(["call", moved.url, "deploy"]);
+    await moved.close();
+    expect({ code, out }).toEqual({ code: 4, out: "" });
+    expect(err).toContain(`redirects to ${new URL("/new/mcp", moved.url)}, which is not followed`);
+  });
 
   it("0: the server's command gets the environment; what it prints elsewhere is shown escaped, never as a result", async () => {
     const { code, out, err } = await parley(["call", "deploy", "--answers", file(ALL), "--json", "--", ...stdio]);

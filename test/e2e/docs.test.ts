@@ -72,6 +72,10 @@ describe("documentation", () => {
     expect(changed.length).toBeLessThanOrEqual(12);
   });
 
+  it("shows the figures of the run that is kept beside them, and no others", () => {
+    execFileSync(process.execPath, ["bench/page.mjs", "--check"], { encoding: "utf8" });
+  });
+
   it("names no path of one machine", () => {
     for (const page of pages) expect(readFileSync(page, "utf8")).not.toMatch(/\/work\/|\/home\/|\/tmp\//);
   });

@@ -35,6 +35,7 @@ const VALUES: Record<string, string[]> = {
     "describeQuestion",
     "diffCalls",
     "inspectUrl",
+    "leanHttpTransport",
     "memoryPending",
     "nameWarnings",
     "openAiModel",

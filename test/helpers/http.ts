@@ -1,8 +1,14 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import {
+  Client,
+  type ClientOptions,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { type AuthInfo, createMcpHandler, type McpServerFactory } from "@modelcontextprotocol/server";
+import { leanHttpTransport } from "../../src/client.ts";
 
 /** A real HTTP server on a free loopback port. */
 export interface TestServer {
@@ -38,17 +44,28 @@ export async function listen(http: Server, onClose?: () => Promise<void>, fixed 
   };
 }
 
+/** The two transports that a host can choose from; what a test says of the wire holds with both. */
+export const TRANSPORTS = ["sdk", "lean"] as const;
+export type TransportName = (typeof TRANSPORTS)[number];
+
+export function httpTransport(name: TransportName, url: string | URL, headers: Record<string, string> = {}): Transport {
+  if (name === "lean") return leanHttpTransport(url, { headers });
+  // The SDK's class and interface differ under exactOptionalPropertyTypes only.
+  return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as Transport;
+}
+
 /** The official client, on revision 2026-07-28. */
 export async function connect(
   url: string,
   options: ClientOptions = {},
   headers: Record<string, string> = {},
+  transport: TransportName = "sdk",
 ): Promise<Client> {
   const client = new Client(
     { name: "test-client", version: "1.0.0" },
     { versionNegotiation: { mode: { pin: "2026-07-28" } }, ...options },
   );
-  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as never);
+  await client.connect(httpTransport(transport, url, headers));
   return client;
 }
 

@@ -15,6 +15,7 @@ const ALLOWED: Record<string, string[]> = {
   ledger: ["errors", "store"],
   server: ["ledger", "errors", "internal", "protocol", "journal", "replay", "state", "flow"],
   calls: ["errors", "internal", "protocol"],
+  transport: ["errors", "internal", "protocol"],
   sampling: ["errors", "internal", "protocol", "calls"],
   present: ["errors", "internal", "protocol", "calls", "sampling"],
   pending: ["errors", "protocol", "calls", "state", "store"],
@@ -24,7 +25,7 @@ const ALLOWED: Record<string, string[]> = {
   testing: ["errors", "protocol", "flow", "server"],
   cli: [
     ...["errors", "internal", "protocol", "flow", "server", "state", "calls", "sampling", "present"],
-    ...["pending", "policy", "transcript", "inbox"],
+    ...["transport", "pending", "policy", "transcript", "inbox"],
   ],
   demo: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present", "cli"],
 };

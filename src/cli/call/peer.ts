@@ -2,9 +2,10 @@
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { Client, StreamableHTTPClientTransport, type Transport } from "@modelcontextprotocol/client";
+import { Client, type Transport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { ParleyError } from "../../errors.ts";
+import { leanHttpTransport } from "../../transport/index.ts";
 import { oneLine, usageError } from "../exit.ts";
 import { VERSION } from "../version.ts";
 import { MODEL_KEY } from "./model.ts";
@@ -83,7 +84,7 @@ export async function connect(peer: Peer, onLine: (line: string) => void, signal
     { name: "mcp-parley", version: VERSION },
     { versionNegotiation: { mode: { pin: "2026-07-28" }, probe: { timeoutMs: CONNECT_TIMEOUT_MS } } },
   );
-  const transport = peer.kind === "url" ? http(peer.url, peer.headers) : stdio(peer.command, peer.args, onLine);
+  const transport = peer.kind === "url" ? http(peer) : stdio(peer.command, peer.args, onLine);
   const aborted = new Promise<never>((_, reject) => {
     const stop = () => reject(new ParleyError("aborted", "The call was aborted while connecting"));
     if (signal.aborted) stop();
@@ -98,9 +99,9 @@ export async function connect(peer: Peer, onLine: (line: string) => void, signal
   return client;
 }
 
-function http(url: URL, headers: Headers): Transport {
-  // The SDK's class and interface differ under exactOptionalPropertyTypes only.
-  return new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as Transport;
+/** Nothing here signs in or speaks an older revision, which is what the SDK's own transport is for. */
+function http({ url, headers }: { url: URL; headers: Headers }): Transport {
+  return leanHttpTransport(url, { headers: Object.fromEntries(headers) });
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The headers that repeat what the body says (G19 to G24, SEP-2243). */
 import { PROTOCOL_VERSION_META_KEY } from "@modelcontextprotocol/server";
 import { isObject } from "../../internal/json.ts";
+import { NAMED_BY, WRAPPED } from "../../protocol/headers.ts";
 import type { Refusal } from "./answer.ts";
 import type { ModernRequest } from "./envelope.ts";
 
@@ -18,16 +19,6 @@ export interface ParamHeader {
 }
 
 const HEADER_MISMATCH = -32_020;
-
-/** The param that `Mcp-Name` repeats. */
-const NAMED_BY: ReadonlyMap<string, string> = new Map([
-  ["tools/call", "name"],
-  ["prompts/get", "name"],
-  ["resources/read", "uri"],
-  ["tasks/get", "taskId"],
-  ["tasks/update", "taskId"],
-  ["tasks/cancel", "taskId"],
-]);
 
 /** What is wrong with the standard headers of a request, if anything is. That they agree on version and method is known. */
 export function checkStandardHeaders({ method, params }: ModernRequest, headers: Headers): Refusal | undefined {
@@ -52,7 +43,7 @@ function checkName(field: string, value: unknown, header: string | undefined): R
       ? undefined
       : mismatch("(missing)", `the body carries params.${field}="${named}" but the required Mcp-Name header is absent`);
   }
-  if (header === named && !header.startsWith(SENTINEL)) return undefined;
+  if (header === named && !header.startsWith(WRAPPED.before)) return undefined;
   const decoded = decodeValue(header);
   if (decoded === undefined) return mismatch(header, "the Mcp-Name header carries an invalid Base64 sentinel value");
   return named === undefined || decoded === named
@@ -85,13 +76,13 @@ export function checkParamHeaders(
 }
 
 const DECIMAL = /^-?\d+(\.\d+)?$/;
-const SENTINEL = "=?base64?";
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** The value of a header, which may be wrapped (G22); `undefined` for a wrapping that is broken. */
 function decodeValue(header: string): string | undefined {
-  if (!header.startsWith(SENTINEL) || !header.endsWith("?=")) return header;
-  const wrapped = header.slice(SENTINEL.length, -2);
+  const { before, after } = WRAPPED;
+  if (!header.startsWith(before) || !header.endsWith(after)) return header;
+  const wrapped = header.slice(before.length, -after.length);
   if (!BASE64.test(wrapped)) return undefined;
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(wrapped, "base64"));

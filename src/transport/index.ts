@@ -1,0 +1,2 @@
+export { leanHttpTransport } from "./http.ts";
+export type { LeanHttpOptions, RequestHeaders } from "./options.ts";
