@@ -16,6 +16,7 @@ const ALLOWED: Record<string, string[]> = {
   calls: ["errors", "internal", "protocol"],
   sampling: ["errors", "internal", "protocol", "calls"],
   present: ["errors", "internal", "protocol", "calls", "sampling"],
+  inbox: ["errors", "internal", "protocol", "calls", "sampling", "present", "pending", "policy"],
   testing: ["errors", "protocol", "flow", "server"],
   cli: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present"],
   demo: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present", "cli"],
@@ -25,9 +26,9 @@ const ENTRIES = ["index", "client", "testing"];
 const PURE = ["errors", "internal", "protocol", "journal", "replay", "flow"];
 
 const files = readdirSync("src", { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".ts"))
+  .filter((path) => /\.tsx?$/.test(path))
   .map((path) => `src/${path.replaceAll("\\", "/")}`);
-const layerOf = (path: string) => path.replace(/^src\//, "").replace(/(\/.*|\.ts)$/, "");
+const layerOf = (path: string) => path.replace(/^src\//, "").replace(/(\/.*|\.tsx?)$/, "");
 const importsOf = (path: string) =>
   [...readFileSync(path, "utf8").matchAll(/^(?:import|export)[^;]*?from "([^"]+)"/gms)].map(
     (match) => match[1] as string,
