@@ -44,6 +44,9 @@ export const ERROR_TABLE = {
   call_state: "The call is not in a state that allows this (already answered, finished or in flight).",
   invalid_resume: "The saved call cannot be resumed; the field is named.",
   invalid_content: "An answer does not fit the question; the field is named. Nothing was sent.",
+  already_decided: "Another decision on the question came first and stands; it is attached.",
+  unknown_call: "There is no such call, or no such question in it. It may be over, or forgotten.",
+  server_muted: "A person wants to hear nothing more from this server. Nothing was sent.",
   usage: "The command line, a file or a module is wrong; the message names what and how to mend it.",
 } as const;
 
@@ -122,4 +125,15 @@ export function messageOf(thrown: unknown): string {
 /** {@link messageOf} as a phrase to put inside another sentence. */
 export function reasonOf(thrown: unknown): string {
   return messageOf(thrown).replace(/\.$/, "");
+}
+
+/** The innermost cause of what was thrown: what a person can act on is there ("connect ECONNREFUSED ..."). */
+export function rootOf(thrown: unknown): Error {
+  let root = thrown instanceof Error ? thrown : new Error(String(thrown));
+  for (let depth = 0; depth < 8; depth += 1) {
+    const inner: unknown = root instanceof AggregateError ? root.errors[0] : root.cause;
+    if (!(inner instanceof Error)) break;
+    root = inner;
+  }
+  return root;
 }

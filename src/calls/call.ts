@@ -29,6 +29,8 @@ export interface CallOptions {
    * then asked and that nobody answers fails the call (B40).
    */
   capabilities?: ClientCapabilities;
+  /** Handed the call before its first request goes out, for a host that watches or ends it from there. */
+  onOpen?: (call: Call) => void;
   /** Overrides `legTimeoutMs` of `createCalls` for this call (I10). */
   legTimeoutMs?: number;
 }

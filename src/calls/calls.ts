@@ -39,7 +39,10 @@ export interface Calls {
 export function createCalls(client: Client, options: CallsOptions): Calls {
   const resolved = resolveOptions(options);
 
-  const settingFor = (responders: Responders, call: Omit<CallOptions, "meta" | "capabilities">): CallSetting => {
+  const settingFor = (
+    responders: Responders,
+    call: Omit<CallOptions, "meta" | "capabilities" | "onOpen">,
+  ): CallSetting => {
     if (call.legTimeoutMs !== undefined) checkDuration("legTimeoutMs", call.legTimeoutMs);
     return {
       client,
@@ -72,7 +75,9 @@ export function createCalls(client: Client, options: CallsOptions): Calls {
       acceptedUrls: new Map(),
       answerBy: undefined,
     };
-    return new CallDriver<M>(settingFor(responders, call), record).start();
+    const driver = new CallDriver<M>(settingFor(responders, call), record);
+    call.onOpen?.(driver as Call);
+    return driver.start();
   };
 
   const complete = async <M extends MrtrMethod>(method: M, params: CallParams[M], call?: CallOptions) =>

@@ -6,7 +6,7 @@ import {
   SdkErrorCode,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
-import { ParleyError, type ParleyErrorCode } from "../errors.ts";
+import { ParleyError, type ParleyErrorCode, rootOf } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import { EXIT, type ExitCode, errorLine, type Failure, oneLine } from "./exit.ts";
 import type { Io } from "./io.ts";
@@ -84,17 +84,6 @@ function connectionFailure(error: unknown, server: string): Failure {
         code === "ENOENT" ? "check the command" : "check that it is running",
       ];
   return { exit: EXIT.failed, code, message: what, remedy };
-}
-
-/** The innermost cause: what a person can act on is there ("connect ECONNREFUSED ..."). */
-function rootOf(error: unknown): Error {
-  let root = error instanceof Error ? error : new Error(String(error));
-  for (let depth = 0; depth < 8; depth += 1) {
-    const inner: unknown = root instanceof AggregateError ? root.errors[0] : root.cause;
-    if (!(inner instanceof Error)) break;
-    root = inner;
-  }
-  return root;
 }
 
 function hasCode(error: unknown, code: SdkErrorCode): boolean {

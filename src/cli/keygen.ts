@@ -1,6 +1,6 @@
+import { jsonText } from "../present/result.ts";
 import { generateKey, pooledRandom } from "../state/index.ts";
 import type { Io } from "./io.ts";
-import { jsonText } from "./output.ts";
 
 /** A fresh key alone on standard output, so that `PARLEY_KEYS=$(parley keygen)` works; its id goes to standard error. */
 export function keygen(flags: { json?: boolean }, io: Io): void {

@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import type { MrtrMethod } from "../protocol/types.ts";
 import type { CallFlags } from "./call/call.ts";
 import { EXIT, type ExitCode, errorLine } from "./exit.ts";
+import type { InboxFlags } from "./inbox/inbox.ts";
 import type { Io } from "./io.ts";
 import type { ServeFlags } from "./serve/serve.ts";
 import { VERSION } from "./version.ts";
@@ -49,6 +50,16 @@ Without it callers are anonymous, and a state is not bound to a caller.
 
 PARLEY_KEYS holds the keys that seal states, newest first, separated by commas (see parley keygen).
 SIGINT and SIGTERM stop the server: requests in flight get three seconds.
+${CODES}`;
+
+const INBOX_HELP = `
+Calls wait here for a person, who answers them in a browser: open the link that is printed. It works once; start the
+inbox again for another. A server is an address, or a command that speaks MCP on its standard input and output; quote
+a command with its arguments: --server "files=node files.js". It must serve revision 2026-07-28.
+
+Only what can be served is offered to servers: forms and links always, roots with --roots, each time after a yes.
+Every refusal is a person's: when the inbox ends, or time runs out, nothing is sent in anybody's name.
+SIGINT and SIGTERM stop the inbox: requests in flight get three seconds, and calls that wait are kept in the store.
 ${CODES}`;
 
 /** Runs one command line to its end. Prints; throws nothing. */
@@ -121,6 +132,23 @@ function build(
       });
     if (method !== "resources/read") one.option("--args <json>", "arguments, one JSON object");
   }
+
+  program
+    .command("inbox")
+    .description("let calls wait for a person, who answers in a browser")
+    .addOption(new Option("--server <name=url|command>", "a server; repeatable").argParser(collect))
+    .addOption(new Option("--header <name=h>", 'send "Name: value" to that server; repeatable').argParser(collect))
+    .addOption(new Option("--port <n>", "0 for any free one").argParser(readPort).default(0))
+    .addOption(new Option("--host <h>", "address to listen on").argParser(readHost).default(DEFAULT_HOST))
+    .addOption(new Option("--roots <dir...>", "folders that servers may be told of, after a yes"))
+    .addOption(new Option("--start <name:tool>", "call a tool at once"))
+    .addOption(new Option("--args <json>", "its arguments, one JSON object"))
+    .addHelpText("after", INBOX_HELP)
+    .action(async (flags: InboxFlags) => {
+      noCommand(command);
+      const { inbox } = await import("./inbox/inbox.ts");
+      return inbox(flags, io, signal);
+    });
 
   program
     .command("keygen")

@@ -3,10 +3,10 @@
  * One function call per operation, so one round trip.
  */
 import { createHash } from "node:crypto";
+import { loadPeer } from "../store/peer.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
-import { loadPeer } from "./peer.ts";
 import type { PostgresClient, PostgresPool } from "./postgres-client.ts";
 import { migrate, quoteSchema } from "./postgres-schema.ts";
 

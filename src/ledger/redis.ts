@@ -6,10 +6,10 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { ParleyError } from "../errors.ts";
+import { loadPeer } from "../store/peer.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
-import { loadPeer } from "./peer.ts";
 import { SCRIPTS, type ScriptName } from "./redis-scripts.ts";
 
 export type { StoreOptions } from "./checks.ts";

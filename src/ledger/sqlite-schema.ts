@@ -1,6 +1,7 @@
 /** Tables of the SQLite ledger, their versions, and the statements prepared once. */
+
+import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import { newerSchema } from "./schema-version.ts";
-import type { SqliteDatabase } from "./sqlite-database.ts";
 
 /**
  * `MIGRATIONS[n]` brings a schema of version n to n + 1. Never edit one that was released; add one.

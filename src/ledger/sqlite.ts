@@ -6,17 +6,17 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { ParleyError, reasonOf } from "../errors.ts";
+import { loadPeer } from "../store/peer.ts";
+import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, ClaimRequest, Hold, Ledger } from "./contract.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
-import { loadPeer } from "./peer.ts";
 import { type RoundRow, standing } from "./rules.ts";
-import type { SqliteDatabase } from "./sqlite-database.ts";
 import { migrate, prepare } from "./sqlite-schema.ts";
 
+export type { SqliteDatabase, SqliteStatement } from "../store/sqlite-database.ts";
 export type { StoreOptions } from "./checks.ts";
 export type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
-export type { SqliteDatabase, SqliteStatement } from "./sqlite-database.ts";
 
 export interface SqliteLedgerOptions extends StoreOptions {
   /** Clock, in ms; processes that share the file share it. Default `Date.now`. */

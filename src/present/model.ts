@@ -149,7 +149,7 @@ function base(context: QuestionContext, warnings: readonly Safe[]): Omit<Questio
     call: {
       method: inert(method, 40),
       target: inert(target, 300),
-      ...(params["arguments"] === undefined ? {} : { arguments: argumentsOf(params["arguments"]) }),
+      ...(params["arguments"] === undefined ? {} : { arguments: describeArguments(params["arguments"]) }),
     },
     key: inert(key, 100),
     round,
@@ -164,7 +164,8 @@ function base(context: QuestionContext, warnings: readonly Safe[]): Omit<Questio
   };
 }
 
-function argumentsOf(value: unknown): SafeText {
+/** Arguments as indented JSON. */
+export function describeArguments(value: unknown): SafeText {
   return visible(pretty(value) ?? "(cannot be written down)", { maxLength: 4000, multiline: true, maxLines: 60 });
 }
 

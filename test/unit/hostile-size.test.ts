@@ -4,7 +4,7 @@ import { checkAnswer } from "../../src/calls/answers.ts";
 import { readInterim } from "../../src/calls/interim.ts";
 import { errorLine, oneLine } from "../../src/cli/exit.ts";
 import { failureOf, reportFailure } from "../../src/cli/failure.ts";
-import { jsonText, renderResult } from "../../src/cli/output.ts";
+import { jsonText, renderResult } from "../../src/present/result.ts";
 import { ParleyError } from "../../src/errors.ts";
 import { describeAnswer, describeQuestion, inspectUrl, nameWarnings, visible } from "../../src/present/index.ts";
 import { drawField, drawQuestion } from "../../src/present/terminal/draw.ts";

@@ -5,12 +5,12 @@ import { createCalls } from "../../calls/calls.ts";
 import type { CallEvent } from "../../calls/events.ts";
 import type { Responders } from "../../calls/responder.ts";
 import { terminalResponders } from "../../present/index.ts";
+import { jsonText, renderResult } from "../../present/result.ts";
 import type { MrtrMethod } from "../../protocol/types.ts";
 import { EXIT, type ExitCode, errorLine, usageError } from "../exit.ts";
 import { reportFailure } from "../failure.ts";
 import { parseObject } from "../files.ts";
 import type { Io } from "../io.ts";
-import { jsonText, renderResult } from "../output.ts";
 import { readScript, scriptedResponders } from "./answers.ts";
 import { connect, peerName, readPeer } from "./peer.ts";
 

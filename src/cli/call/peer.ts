@@ -38,10 +38,11 @@ export function readPeer(
   return { peer: { kind: "command", command: program, args }, name: first };
 }
 
-function readUrl(text: string): URL {
+/** @throws ParleyError `usage` */
+export function readUrl(text: string, remedy = GRAMMAR): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw usageError(`${text} is not an http or https URL`, GRAMMAR);
+    throw usageError(`${text} is not an http or https URL`, remedy);
   if (url.username !== "" || url.password !== "") {
     throw usageError("the URL carries a user name or password", 'give them in --header "Authorization: ..."');
   }
@@ -49,7 +50,7 @@ function readUrl(text: string): URL {
 }
 
 /** Values may be secrets, so errors name the position only. */
-function readHeaders(lines: readonly string[]): Headers {
+export function readHeaders(lines: readonly string[]): Headers {
   const headers = new Headers();
   for (const [at, line] of lines.entries()) {
     const colon = line.indexOf(":");

@@ -16,6 +16,7 @@ import {
   type OAuthTokenVerifier,
   verifyBearerToken,
 } from "@modelcontextprotocol/server";
+import { bracketed, isLoopback } from "../../internal/net.ts";
 
 export const MCP_PATH = "/mcp";
 
@@ -101,21 +102,12 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServing> {
   };
 }
 
-/** Whether only this machine can reach `host`. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 /** On loopback a page of another site must get nowhere, by its own origin or by a name it rebinds (G27). */
 function guard(host: string): (req: IncomingMessage, res: ServerResponse) => boolean {
   const origin = originValidation([...localhostAllowedOrigins(), bracketed(host)]);
   if (!isLoopback(host)) return origin;
   const name = localhostHostValidation();
   return (req, res) => name(req, res) && origin(req, res);
-}
-
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }
 
 function refuse(res: ServerResponse, status: number, text: string): void {

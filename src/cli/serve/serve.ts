@@ -1,11 +1,12 @@
 /** `parley serve`. */
 import { McpServer, type McpServerFactory } from "@modelcontextprotocol/server";
 import { messageOf } from "../../errors.ts";
+import { isLoopback } from "../../internal/net.ts";
 import type { ParleyEvent } from "../../server/events.ts";
 import { createParley } from "../../server/parley.ts";
 import { oneLine, usageError } from "../exit.ts";
 import type { Io } from "../io.ts";
-import { isLoopback, serveHttp } from "./http.ts";
+import { serveHttp } from "./http.ts";
 import { loadModule, type ServedModule } from "./module.ts";
 import { runStdio } from "./stdio.ts";
 import { readTokens } from "./tokens.ts";

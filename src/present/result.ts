@@ -1,8 +1,8 @@
-/** What `parley call`, `prompt` and `read` print. Every word of it is the server's, so none reaches the terminal raw. */
+/** A final result as text. Every word of it is the server's, so none reaches a terminal or a page raw. */
 import type { CallResults } from "../calls/call.ts";
 import { isObject } from "../internal/json.ts";
-import { visible } from "../present/index.ts";
 import type { MrtrMethod } from "../protocol/types.ts";
+import { visible } from "./text.ts";
 
 type Part = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jsonText, renderResult } from "../../src/cli/output.ts";
+import { jsonText, renderResult } from "../../src/present/result.ts";
 
 const HOSTILE = "a\u001b[2Jb\u202ec\u009b2J\u200b\u{e0041}\u2028d";
 

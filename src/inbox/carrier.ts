@@ -1,0 +1,261 @@
+/** Carries calls on: claims them, drives them to their next questions or their end, and writes down what came of it. */
+import type { Client } from "@modelcontextprotocol/client";
+import type { Call, CallParams } from "../calls/call.ts";
+import { type Calls, createCalls } from "../calls/calls.ts";
+import type { CallEvent } from "../calls/events.ts";
+import { ParleyError } from "../errors.ts";
+import type { PendingCall } from "../pending/call.ts";
+import type { PendingStore } from "../pending/contract.ts";
+import { claim, end, isHeldBy, withEvent } from "../pending/rules.ts";
+import { renderResult } from "../present/result.ts";
+import type { ClientCapabilities } from "../protocol/types.ts";
+import type { Connections } from "./connections.ts";
+import { neverSent, reasonText } from "./failures.ts";
+import type { ResolvedInboxOptions } from "./options.ts";
+import { consult, parked, resumable } from "./parking.ts";
+import { Run } from "./run.ts";
+import { viewOf } from "./view.ts";
+
+/** Wait before a server that cannot be reached is tried again, in ms. */
+const RETRY_MS = 5000;
+/** Longest text of a result that is kept, in characters. */
+const MAX_RESULT = 200_000;
+
+const INTERRUPTED =
+  "This host ended while the first request was on its way. It may have reached the server: look there, then start the call again.";
+
+export interface CarrierSetting {
+  readonly options: ResolvedInboxOptions;
+  /** With every change told to whoever listens. */
+  readonly store: PendingStore;
+  readonly connections: Connections;
+  /** Names this process in claims. */
+  readonly owner: string;
+}
+
+export class Carrier {
+  readonly #setting: CarrierSetting;
+  readonly #runs = new Map<string, Run>();
+  readonly #work = new Set<Promise<void>>();
+
+  constructor(setting: CarrierSetting) {
+    this.#setting = setting;
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  /** Goes on with the call, if nobody else does. What comes of it is in the store. */
+  carry(id: string): void {
+    if (this.#runs.has(id)) return;
+    const run = new Run();
+    this.#runs.set(id, run);
+    const work = this.#carry(id, run)
+      .catch((error: unknown) => this.#setting.options.onError(error))
+      .finally(() => {
+        this.#runs.delete(id);
+        this.#work.delete(work);
+      });
+    this.#work.add(work);
+  }
+
+  /** The call was ended: what it waits for here is dropped, and a request on its way is cancelled. */
+  drop(id: string): void {
+    this.#runs.get(id)?.end.abort(new ParleyError("aborted", "The call was stopped."));
+  }
+
+  /** Asks the server again now, if the call is waiting to do so. */
+  hurry(id: string): void {
+    this.#runs.get(id)?.hurry();
+  }
+
+  /** Lets requests on their way finish for a while; then they are dropped, and their calls wait to be taken over. */
+  async close(): Promise<void> {
+    const { clock, graceMs } = this.#setting.options;
+    for (const [id, run] of this.#runs) if (!run.onWire) this.drop(id);
+    const cancel = clock.after(graceMs, () => {
+      for (const id of this.#runs.keys()) this.drop(id);
+    });
+    await Promise.all(this.#work);
+    cancel();
+  }
+
+  async #carry(id: string, run: Run): Promise<void> {
+    const { store, options, owner } = this.#setting;
+    while (!run.end.signal.aborted) {
+      const now = options.clock.now();
+      const call = await store.update(id, (one) => claim(one, owner, now, options.leaseMs));
+      if (call === undefined) return;
+      const stop = this.#keepClaim(id, run);
+      try {
+        await this.#advance(call, run);
+        await run.writes;
+      } finally {
+        stop();
+        await this.#change(id, ({ claim: _claim, ...rest }) => rest, true);
+      }
+    }
+  }
+
+  /** Renews the claim; a call that is no longer ours (stopped elsewhere, or taken over) is dropped. */
+  #keepClaim(id: string, run: Run): () => void {
+    const { options } = this.#setting;
+    const beat = () => {
+      const until = options.clock.now() + options.leaseMs;
+      this.#change(id, (call) => ({ ...call, claim: { owner: this.#setting.owner, until } }), true)
+        .then((held) => {
+          if (!held) this.drop(id);
+        })
+        .catch(options.onError);
+      stop = options.clock.after(options.leaseMs / 3, beat);
+    };
+    let stop = options.clock.after(options.leaseMs / 3, beat);
+    run.end.signal.addEventListener("abort", () => stop(), { once: true });
+    return () => stop();
+  }
+
+  async #advance(call: PendingCall, run: Run): Promise<void> {
+    if (call.saved === undefined && call.opened) return this.#end(call, "failed", INTERRUPTED);
+    let client: Client;
+    try {
+      client = await this.#setting.connections.client(call.server);
+    } catch (error) {
+      return call.saved === undefined
+        ? this.#end(call, "failed", reasonText(call.server, error))
+        : this.#wait(call, error, false);
+    }
+    try {
+      const driver = await this.#drive(call, run, this.#callsFor(call, client, run));
+      await run.writes;
+      await this.#arrived(call, driver, client);
+    } catch (error) {
+      await run.writes;
+      if (run.takeAgain() || run.end.signal.aborted) return;
+      if (run.driver?.status === "asking" && isPassing(error)) await this.#wait(call, error, !neverSent(error));
+      else await this.#end(call, "failed", reasonText(call.server, error));
+    }
+  }
+
+  #callsFor(call: PendingCall, client: Client, run: Run): Calls {
+    const { humanTimeoutMs, legTimeoutMs, maxRounds, pacing, clock } = this.#setting.options;
+    const onEvent = (event: CallEvent) => this.#onEvent(call.id, run, event);
+    const { id, server } = call;
+    return createCalls(client, {
+      server,
+      humanTimeoutMs,
+      legTimeoutMs,
+      maxRounds,
+      pacing,
+      clock,
+      onEvent,
+      newCallId: () => id,
+    });
+  }
+
+  async #drive(call: PendingCall, run: Run, calls: Calls): Promise<Call> {
+    const { signal } = run.end;
+    if (call.saved === undefined) {
+      await this.#change(call.id, (one) => ({ ...one, opened: true }), true);
+      const onOpen = (driver: Call): void => {
+        run.driver = driver;
+      };
+      const params = call.params as unknown as CallParams[typeof call.method];
+      return calls.open(call.method, params, { signal, onOpen, capabilities: this.#capabilities() });
+    }
+    const driver = calls.resume(resumable(call), { signal });
+    run.driver = driver;
+    for (const { key, response } of call.questions) if (response !== undefined) driver.answer(key, response);
+    await driver.continue();
+    return driver;
+  }
+
+  /** What this inbox can really serve (B17, B30). */
+  #capabilities(): ClientCapabilities {
+    const { model, modelTools, roots } = this.#setting.options;
+    return {
+      elicitation: { form: {}, url: {} },
+      ...(model && { sampling: modelTools ? { tools: {} } : {} }),
+      ...(roots && { roots: {} }),
+    };
+  }
+
+  #onEvent(id: string, run: Run, event: CallEvent): void {
+    run.watch(event.type);
+    const at = this.#setting.options.clock.now();
+    const write = (change: (call: PendingCall) => PendingCall): void => {
+      run.writes = run.writes.then(() => this.#change(id, change)).catch(this.#setting.options.onError);
+    };
+    if (event.type === "leg" && event.answered.length > 0) {
+      write((call) => (call.history.at(-1)?.type === "sent" ? call : withEvent(call, at, { type: "sent" })));
+    } else if (event.type === "interim" && event.questions.length === 0 && run.driver !== undefined) {
+      // Taken now: by the time it is written the driver may have moved on.
+      const saved = run.driver.toJSON();
+      write((call) => parked(call, saved, [], at));
+    }
+  }
+
+  async #arrived(call: PendingCall, driver: Call, client: Client): Promise<void> {
+    if (driver.status === "complete") return this.#complete(call, driver);
+    const { policy, clock } = this.#setting.options;
+    const destructive = policy === undefined || (await this.#isDestructive(call));
+    const at = clock.now();
+    const info = client.getServerVersion();
+    const claimed = info && {
+      name: info.name,
+      version: info.version,
+      ...(info.title !== undefined && { title: info.title }),
+    };
+    await this.#change(call.id, (one) => {
+      const asked = parked({ ...one, ...(claimed && { claimed }) }, driver.toJSON(), driver.questions, at);
+      // Before anybody waits for an answer to what nobody can be shown (B40): the error names the question.
+      for (const question of asked.questions) viewOf(asked, question, this.#setting.options);
+      return policy === undefined ? asked : consult(asked, policy, destructive, at);
+    });
+  }
+
+  async #complete(call: PendingCall, { method, result }: Call): Promise<void> {
+    const whole = renderResult(method, result as NonNullable<typeof result>);
+    const text = whole.length > MAX_RESULT ? `${whole.slice(0, MAX_RESULT)} …` : whole;
+    const isError = result !== undefined && "isError" in result && result.isError === true;
+    const at = this.#setting.options.clock.now();
+    await this.#change(call.id, (one) => end(one, at, "complete", undefined, { text, isError }));
+  }
+
+  async #end(call: PendingCall, state: "failed", reason: string): Promise<void> {
+    const at = this.#setting.options.clock.now();
+    await this.#change(call.id, (one) => end(one, at, state, reason));
+  }
+
+  /** The answers are kept: they go out again by themselves only if they certainly have not been out yet (B24). */
+  async #wait(call: PendingCall, error: unknown, sent: boolean): Promise<void> {
+    const at = this.#setting.options.clock.now();
+    const problem = reasonText(call.server, error);
+    const pause = sent ? ({ type: "lost" } as const) : ({ type: "unreachable", at: at + RETRY_MS } as const);
+    await this.#change(call.id, (one) => {
+      const paused: PendingCall = { ...one, pause, problem };
+      return one.pause === undefined ? withEvent(paused, at, { type: "waiting_on_server" }) : paused;
+    });
+  }
+
+  /** The server's own word, and so a hint: only what it calls harmless is taken for harmless. */
+  async #isDestructive({ server, method, target }: PendingCall): Promise<boolean> {
+    if (method !== "tools/call") return true;
+    const tool = await this.#setting.connections.tool(server, target).catch(() => undefined);
+    return !(tool?.annotations?.readOnlyHint === true || tool?.annotations?.destructiveHint === false);
+  }
+
+  /** Changes the call while this process holds it; `false` when it does not any more. */
+  async #change(id: string, change: (call: PendingCall) => PendingCall, quiet = false): Promise<boolean> {
+    const { store, owner } = this.#setting;
+    const held = await store.update(id, (call) =>
+      isHeldBy(call, owner) ? { call: change(call), quiet, value: true } : { value: false },
+    );
+    return held === true;
+  }
+}
+
+/** The call itself has no fault: the network had, or the server was too slow. */
+function isPassing(error: unknown): boolean {
+  return !(error instanceof ParleyError) || error.code === "leg_timeout";
+}

@@ -1,0 +1,17 @@
+/** What an error means to the person whose call it ended. */
+import { ProtocolError } from "@modelcontextprotocol/client";
+import { messageOf, ParleyError, rootOf } from "../errors.ts";
+
+/** Why, for a person. The words may be a server's: they are escaped where they are shown. */
+export function reasonText(server: string, error: unknown): string {
+  if (error instanceof ParleyError) return error.message;
+  const name = JSON.stringify(server);
+  if (error instanceof ProtocolError) return `${name} answered with error ${error.code}: ${error.message}`;
+  return `${name} cannot be reached: ${messageOf(rootOf(error))}`;
+}
+
+/** The request was refused at the door: it has not reached the server, and may be sent again without a thought. */
+export function neverSent(error: unknown): boolean {
+  const { code } = rootOf(error) as { code?: unknown };
+  return code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN";
+}

@@ -1,0 +1,104 @@
+import type { SavedCall } from "../calls/saved.ts";
+import type { InputResponse, MrtrMethod, SamplingParams, SamplingResult } from "../protocol/types.ts";
+
+/**
+ * - `sending`: on its way to the server, or about to be;
+ * - `waiting`: for answers to its open questions;
+ * - the others are ends. `stopped`: a person ended it here; `expired`: nobody answered in time. Nothing was sent in
+ *   either case.
+ */
+export type PendingState = "sending" | "waiting" | "complete" | "failed" | "stopped" | "expired";
+
+/** Who decided: a person at a surface of this host, or a rule of its policy. Nobody else decides (D1). */
+export type PendingDecider = { readonly type: "person" } | { readonly type: "policy"; readonly rule: string };
+
+export interface PendingDecision {
+  /** `refuse` ends the call: sampling and roots have no "no" on the wire (B21, F21). */
+  readonly action: "accept" | "decline" | "cancel" | "refuse";
+  readonly by: PendingDecider;
+  readonly at: number;
+}
+
+/** Where a sampling question stands; request and response are approved apart (S1). */
+export type PendingSampling =
+  /** `until`: a run that has not reported by then is taken for lost. */
+  | { readonly stage: "running"; readonly params: SamplingParams; readonly run: string; readonly until: number }
+  | { readonly stage: "response"; readonly params: SamplingParams; readonly result: SamplingResult }
+  | { readonly stage: "failed"; readonly params: SamplingParams; readonly reason: string };
+
+/** A question of the present round. What was asked is in `saved.questions`, under its key. */
+export interface PendingQuestion {
+  /** Names the question in the call, over all rounds. */
+  readonly id: string;
+  readonly key: string;
+  /** The same link came back after it was agreed to (E24). */
+  readonly repeated: boolean;
+  readonly decision?: PendingDecision;
+  /** Kept until the server has it, and no longer: it may hold a secret (B35). */
+  readonly response?: InputResponse;
+  readonly sampling?: PendingSampling;
+}
+
+/** What happened, in order. Never an answer. */
+export type PendingEvent = { readonly at: number; readonly round: number } & (
+  | { readonly type: "started"; readonly by: "person" | "host" }
+  | { readonly type: "asked"; readonly keys: readonly string[] }
+  | { readonly type: "decided"; readonly question: string; readonly key: string; readonly decision: PendingDecision }
+  | { readonly type: "sent" }
+  | { readonly type: "waiting_on_server" }
+  | { readonly type: "resumed" }
+  | { readonly type: "ended"; readonly state: PendingState; readonly reason?: string }
+);
+
+/** Why a call that is `sending` is not on the wire now. */
+export type PendingPause =
+  /** The server answered with state alone (I16): it is asked again by itself. */
+  | { readonly type: "state" }
+  /** The server cannot be reached: tried again at `at`. */
+  | { readonly type: "unreachable"; readonly at: number }
+  /** The answers went out and no response came. Whether the server acted is unknown, so a person decides (B24). */
+  | { readonly type: "lost" };
+
+/** A call over its whole life, as plain JSON. It holds the server's state and answers: keep it like a secret. */
+export interface PendingCall {
+  readonly id: string;
+  /** The host's own name for the server. */
+  readonly server: string;
+  /** What the server calls itself. */
+  readonly claimed?: { readonly name?: string; readonly title?: string; readonly version?: string };
+  readonly method: MrtrMethod;
+  /** The tool's or prompt's name, or the resource's URI. */
+  readonly target: string;
+  /** As they were given; `_meta` included. */
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly state: PendingState;
+  /** Counted up by the store with every change that shows. */
+  readonly version: number;
+  readonly round: number;
+  readonly startedAt: number;
+  /** Set by the store. */
+  readonly changedAt: number;
+  /** When the open questions expire. */
+  readonly answerBy?: number;
+  /** The first request may have reached the server. */
+  readonly opened?: boolean;
+  /** Absent before the server's first answer, and after the end. */
+  readonly saved?: SavedCall;
+  readonly questions: readonly PendingQuestion[];
+  readonly pause?: PendingPause;
+  /** Which process carries it on, and until when nobody else may. */
+  readonly claim?: { readonly owner: string; readonly until: number };
+  readonly history: readonly PendingEvent[];
+  /** Once complete: the result as text to read. */
+  readonly result?: { readonly text: string; readonly isError: boolean };
+  /** Why it failed, or why it does not get on. */
+  readonly problem?: string;
+}
+
+export function hasEnded({ state }: Pick<PendingCall, "state">): boolean {
+  return state !== "sending" && state !== "waiting";
+}
+
+export function openQuestions({ state, questions }: Pick<PendingCall, "state" | "questions">): number {
+  return state === "waiting" ? questions.filter(({ decision }) => decision === undefined).length : 0;
+}
