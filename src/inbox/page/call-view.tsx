@@ -7,6 +7,7 @@ import { type PageProblem, path } from "./client.ts";
 import { usePage, useResource } from "./context.ts";
 import { AskTwice, FocusHeading, Notice } from "./controls.tsx";
 import { decisionText } from "./decide.ts";
+import { Drawn } from "./guard.ts";
 import { History } from "./history.tsx";
 import { QuestionCard } from "./question-card.tsx";
 import { go, hrefOf } from "./route.ts";
@@ -36,8 +37,9 @@ type LoadedProps = { call: CallView; onCall: (call: CallView) => void; onRefresh
 
 function Loaded({ call, onCall, onRefresh }: LoadedProps) {
   const [stale, setStale] = useState<PageProblem>();
-  const place = useNews(call);
-  const stillOpen = call.questions.filter(({ decision }) => decision === undefined).length;
+  const news = newsOf(call);
+  const place = useNews(call, news);
+  const stillOpen = openOf(call).length;
   return (
     <div ref={place}>
       <p class="back">
@@ -75,24 +77,26 @@ function Loaded({ call, onCall, onRefresh }: LoadedProps) {
           Answers are kept here and go to the server together, once every question of this round is decided.
         </p>
       )}
-      {call.questions.map((question, at) => (
-        <QuestionCard
-          key={question.id}
-          call={call}
-          question={question}
-          number={at + 1}
-          of={call.questions.length}
-          onCall={(next) => {
-            setStale(undefined);
-            onCall(next);
-          }}
-          onStale={(problem) => {
-            setStale(problem);
-            onRefresh();
-          }}
-        />
-      ))}
-      {isOpen(call) && <Ways call={call} onCall={onCall} />}
+      <Drawn.Provider value={news}>
+        {call.questions.map((question, at) => (
+          <QuestionCard
+            key={question.id}
+            call={call}
+            question={question}
+            number={at + 1}
+            of={call.questions.length}
+            onCall={(next) => {
+              setStale(undefined);
+              onCall(next);
+            }}
+            onStale={(problem) => {
+              setStale(problem);
+              onRefresh();
+            }}
+          />
+        ))}
+        {isOpen(call) && <Ways call={call} onCall={onCall} />}
+      </Drawn.Provider>
       <History items={call.history} />
     </div>
   );
@@ -148,17 +152,25 @@ function Ways({ call, onCall }: { call: CallView; onCall: (call: CallView) => vo
   );
 }
 
+function openOf(call: CallView): readonly QuestionItem[] {
+  return call.questions.filter(({ decision }) => decision === undefined);
+}
+
+/** Differs when something else is asked than before. */
+function newsOf(call: CallView): string {
+  return [call.state, ...openOf(call).map(({ id, sampling }) => `${id} ${sampling?.stage}`)].join(" ");
+}
+
 /** Says what is new, and keeps the keyboard's place when what had the focus is gone. */
-function useNews(call: CallView) {
+function useNews(call: CallView, news: string) {
   const { announce } = usePage();
   const place = useRef<HTMLDivElement>(null);
   const known = useRef<string | undefined>(undefined);
-  const open = call.questions.filter(({ decision }) => decision === undefined);
-  const news = `${call.state} ${open.map(({ id }) => id).join(" ")}`;
   useEffect(() => {
     const first = known.current === undefined;
     known.current = news;
     if (first) return;
+    const open = openOf(call);
     announce(newsText(call, open));
     if (document.activeElement !== document.body) return;
     const target = open.length > 0 ? `#question-${call.questions.indexOf(open[0] as QuestionItem) + 1}-heading` : "h1";

@@ -57,7 +57,7 @@ export function OneChoice(props: ControlProps) {
   );
 }
 
-export function ManyChoices({ view, id, entry, problem, onChange, onLeave }: ControlProps) {
+export function ManyChoices({ view, id, entry, problem, onChange }: ControlProps) {
   const chosen = (entry ?? []) as readonly string[];
   const options = view.options ?? [];
   const toggle = (value: string, on: boolean) =>
@@ -73,7 +73,6 @@ export function ManyChoices({ view, id, entry, problem, onChange, onLeave }: Con
             checked={chosen.includes(option.value)}
             aria-invalid={problem !== undefined}
             onChange={(event) => toggle(option.value, event.currentTarget.checked)}
-            onBlur={onLeave}
           />
           <bdi>{option.label}</bdi>
         </label>

@@ -9,6 +9,7 @@ export interface FieldProps {
   readonly problem: string | undefined;
   readonly confirmation: boolean;
   readonly onChange: (entry: Entry) => void;
+  /** The keyboard goes on to the next field. */
   readonly onLeave: () => void;
 }
 

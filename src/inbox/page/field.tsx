@@ -1,7 +1,7 @@
 /** One field of a form: whose words they are, what may be answered, and the control (F8, I4). */
 import { ManyChoices, OneChoice, YesOrNo } from "./choice-fields.tsx";
 import type { FieldProps } from "./field-props.ts";
-import { Warnings } from "./server-text.tsx";
+import { Quoted, Warnings } from "./server-text.tsx";
 import { NumberBox, TextBox } from "./text-fields.tsx";
 
 export function FieldRow({ number, of, ...props }: FieldProps & { number: number; of: number }) {
@@ -36,9 +36,7 @@ export function FieldRow({ number, of, ...props }: FieldProps & { number: number
         {view.default !== undefined && (
           <>
             {" · the server’s default: "}
-            <q>
-              <bdi>{view.default}</bdi>
-            </q>
+            <Quoted text={view.default} />
           </>
         )}
       </p>

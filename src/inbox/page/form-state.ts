@@ -59,7 +59,7 @@ export interface FormState {
   readonly entries: Entries;
   readonly problems: Problems;
   readonly change: (field: Field, entry: Entry) => void;
-  /** The person left the field: time to say what is wrong with it, unless it is still empty. */
+  /** The person went on to the next field: time to say what is wrong with it, unless it is still empty. */
   readonly leave: (field: Field) => void;
   /** The content to send; `undefined` when the problems say why not. */
   readonly check: () => FormContent | undefined;

@@ -2,10 +2,14 @@
  * What was just drawn takes no answer yet (rule D2): keys typed ahead, a double click that lands on the next button,
  * a key held down. The time starts again when the page comes to the front.
  */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 
 /** Long enough to have seen that something new is there, short enough not to be noticed. */
 export const GUARD_MS = 500;
+
+/** Names what is on the page now. When it changes, things have moved: every guard below starts again. */
+export const Drawn = createContext("");
 
 export interface Guard {
   /** Spread onto the element that holds the controls. */
@@ -14,8 +18,9 @@ export interface Guard {
   readonly pressedEarly: boolean;
 }
 
-/** Guards what is drawn; again whenever `stage` changes. */
-export function useGuard(stage: string): Guard {
+/** Guards what is drawn; again whenever `part` changes, or anything around it that moves it. */
+export function useGuard(part: string): Guard {
+  const stage = `${useContext(Drawn)} ${part}`;
   const settled = useRef<string | undefined>(undefined);
   const [shown, setShown] = useState<string>();
   const [pressedEarly, setPressedEarly] = useState(false);

@@ -31,8 +31,8 @@ export function QuestionCard({ call, question, number, of, onCall, onStale }: Ca
     >
       <header>
         <h2 id={`${id}-heading`} tabIndex={-1}>
-          {of > 1 && <span class="count">{`Question ${number} of ${of}`}</span>} Server <Quoted text={view.server.id} />{" "}
-          {ASKS[view.kind]}
+          {of > 1 && <span class="count">{`Question ${number} of ${of} `}</span>}
+          Server <Quoted text={view.server.id} /> {ASKS[view.kind]}
         </h2>
         {view.server.claimed !== undefined && (
           <p class="claimed">

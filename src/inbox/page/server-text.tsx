@@ -4,9 +4,9 @@ import type { Safe, SafeText } from "../../present/index.ts";
 /** On one line, between quotes of the page's own. */
 export function Quoted({ text }: { text: Safe }) {
   return (
-    <q>
-      <bdi>{text}</bdi>
-    </q>
+    <span>
+      “<bdi>{text}</bdi>”
+    </span>
   );
 }
 

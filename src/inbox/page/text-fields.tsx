@@ -68,6 +68,9 @@ function boxOf({ view, id, entry, problem, describedBy, onChange, onLeave }: Con
     "aria-invalid": problem !== undefined,
     "aria-describedby": describedBy,
     onInput: (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value),
-    onBlur: onLeave,
+    // Not on blur: a complaint that appears under a pressed mouse button would move what is being pressed away from it.
+    onKeyDown: (event: { key: string }) => {
+      if (event.key === "Tab") onLeave();
+    },
   };
 }
