@@ -1,6 +1,6 @@
 /** An inbox with real servers behind it and a real browser before it. */
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { serveInbox } from "../../src/inbox/http/serve.ts";
 import { createInbox, type Inbox } from "../../src/inbox/inbox.ts";
 import type { InboxOptions } from "../../src/inbox/options.ts";
@@ -17,8 +17,10 @@ export interface World {
   link(): string;
   /** Starts a call to tool `ask` that runs these rounds; its id, once it waits. */
   ask(server: string, rounds: readonly Round[], script?: string): Promise<string>;
-  /** Closes the inbox and opens another on the same store and port. */
-  restart(): Promise<void>;
+  /** Closes the inbox, as at the end of its process. */
+  stop(): Promise<void>;
+  /** Opens another on the same store and port. */
+  start(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -39,6 +41,10 @@ export async function openWorld(
   };
   let now = await open();
   const { url } = now.http;
+  const stop = async () => {
+    await now.http.stop();
+    await now.inbox.close();
+  };
   let scripts = 0;
   return {
     get inbox() {
@@ -54,19 +60,21 @@ export async function openWorld(
         { server, method: "tools/call", target: "ask", arguments: { script: name } },
         "host",
       );
-      await expect
-        .poll(async () => (await now.inbox.call(started.id)).state, { timeout: TIMEOUT_MS })
-        .not.toBe("sending");
+      await vi.waitFor(
+        async () => {
+          if ((await now.inbox.call(started.id)).state === "sending")
+            throw new Error("The server has not answered yet.");
+        },
+        { timeout: TIMEOUT_MS, interval: 10 },
+      );
       return started.id;
     },
-    async restart() {
-      await now.http.stop();
-      await now.inbox.close();
+    stop,
+    async start() {
       now = await open(Number(new URL(url).port));
     },
     async close() {
-      await now.http.stop();
-      await now.inbox.close();
+      await stop();
       for (const server of Object.values(servers)) await server.close();
     },
   };

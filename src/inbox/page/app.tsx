@@ -1,9 +1,9 @@
 /** The frame around every view: who is speaking, where to go, and whether what is shown is current. */
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { CallScreen } from "./call-view.tsx";
 import type { Api } from "./client.ts";
 import { PageProvider } from "./context.ts";
-import { FocusHeading } from "./controls.tsx";
+import { FocusHeading, Notice } from "./controls.tsx";
 import { ListView } from "./list-view.tsx";
 import { type Connection, useLive } from "./live.ts";
 import { hrefOf, type Route, useRoute } from "./route.ts";
@@ -14,20 +14,23 @@ export function App({ api }: { api: Api }) {
   const live = useLive(api);
   const [said, setSaid] = useState("");
   const announce = useCallback((text: string) => setSaid(text), []);
+  // Once signed in, the views stay: what was entered must survive a restart of the inbox.
+  const signedIn = useRef(false);
+  signedIn.current ||= live.connection === "live" || live.connection === "polling";
   const page = useMemo(() => ({ api, live, announce }), [api, live, announce]);
   return (
     <PageProvider value={page}>
-      <a
-        class="skip"
-        href={location.hash || "#/"}
-        onClick={(event) => {
-          event.preventDefault();
-          document.getElementById("main")?.focus();
-        }}
-      >
-        Skip to the content
-      </a>
       <header class="top">
+        <a
+          class="skip"
+          href={location.hash || "#/"}
+          onClick={(event) => {
+            event.preventDefault();
+            document.getElementById("main")?.focus();
+          }}
+        >
+          Skip to the content
+        </a>
         <p class="brand">
           <a href={hrefOf({ view: "inbox" })}>Parley inbox</a>
         </p>
@@ -42,7 +45,9 @@ export function App({ api }: { api: Api }) {
         <ConnectionState connection={live.connection} />
       </header>
       <main id="main" tabIndex={-1}>
-        {live.connection === "ended" ? <Ended /> : live.connection !== "connecting" && <View route={route} />}
+        {live.connection === "ended" && <Ended kept={signedIn.current} />}
+        {signedIn.current && <View route={route} />}
+        {live.connection === "lost" && !signedIn.current && <p>The inbox cannot be reached.</p>}
       </main>
       <div class="visually-hidden" role="status">
         {said}
@@ -86,14 +91,15 @@ function ConnectionState({ connection }: { connection: Connection }) {
   );
 }
 
-function Ended() {
+function Ended({ kept }: { kept: boolean }) {
   return (
-    <>
-      <FocusHeading level={1}>This browser is not signed in</FocusHeading>
+    <Notice tone="bad">
+      <FocusHeading level={2}>This browser is not signed in</FocusHeading>
       <p>
         The inbox is open only to the browser that opened its one-time link. Open the link that the inbox printed when
         it was started, or restart it for a new one. Nothing was sent in your name.
+        {kept && " What you entered here is kept, and goes on once this browser is signed in."}
       </p>
-    </>
+    </Notice>
   );
 }

@@ -172,7 +172,9 @@ function useNews(call: CallView, news: string) {
     if (first) return;
     const open = openOf(call);
     announce(newsText(call, open));
-    if (document.activeElement !== document.body) return;
+    // Nothing has the focus, or only the heading that got it when the last control went away.
+    const at = document.activeElement;
+    if (at !== null && at !== document.body && at.localName !== "h1") return;
     const target = open.length > 0 ? `#question-${call.questions.indexOf(open[0] as QuestionItem) + 1}-heading` : "h1";
     place.current?.querySelector<HTMLElement>(target)?.focus();
   }, [news]);

@@ -70,7 +70,7 @@ function Fill({ id, fields, confirmation, lead, frameLabel, words, children, for
         onReview();
       }}
     >
-      <section class="frame" aria-label={frameLabel}>
+      <fieldset class="frame" aria-label={frameLabel}>
         <p class="caption">{frameLabel}</p>
         <div class="frame-text">
           {lead}
@@ -89,7 +89,7 @@ function Fill({ id, fields, confirmation, lead, frameLabel, words, children, for
             />
           ))}
         </div>
-      </section>
+      </fieldset>
       {failures > 0 && <Summary key={failures} id={id} fields={fields} problems={form.problems} />}
       <TooEarly pressedEarly={guard.pressedEarly} />
       <div class="actions">

@@ -54,8 +54,7 @@ class Line {
       this.#say("polling");
       this.#listen();
     } else {
-      const { code } = session.problem;
-      this.#say(code === "unreachable" ? "lost" : "ended");
+      this.#say(session.problem.code === "unauthorized" ? "ended" : "lost");
     }
     this.#again();
   }
