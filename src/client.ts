@@ -19,6 +19,28 @@ export {
   systemClock,
 } from "./calls/index.ts";
 export { ERROR_TABLE, ParleyError, type ParleyErrorCode } from "./errors.ts";
+export type {
+  CallItem,
+  CallState,
+  CallView,
+  Decider,
+  Decision,
+  DecisionRequest,
+  HistoryItem,
+  InboxEvent,
+  InboxView,
+  QuestionItem,
+  SamplingStage,
+  ServerItem,
+  StartRequest,
+  ToolItem,
+} from "./inbox/api.ts";
+export { createInbox, type Inbox } from "./inbox/inbox.ts";
+export type { InboxOptions, InboxServer } from "./inbox/options.ts";
+export type { PendingCall, PendingDecision, PendingEvent, PendingQuestion, PendingState } from "./pending/call.ts";
+export type { Change, PendingPage, PendingStore, PendingStoreOptions, PendingSummary } from "./pending/contract.ts";
+export { memoryPending } from "./pending/memory.ts";
+export type { Policy, PolicyDecision, PolicyQuestion } from "./policy/decision.ts";
 export {
   type AcceptableUrl,
   type DescribeOptions,
@@ -64,3 +86,4 @@ export type {
   SamplingParams,
   SamplingResult,
 } from "./protocol/types.ts";
+export type { Model } from "./sampling/model.ts";

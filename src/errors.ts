@@ -47,6 +47,8 @@ export const ERROR_TABLE = {
   already_decided: "Another decision on the question came first and stands; it is attached.",
   unknown_call: "There is no such call, or no such question in it. It may be over, or forgotten.",
   server_muted: "A person wants to hear nothing more from this server. Nothing was sent.",
+  store_unavailable:
+    "The store of waiting calls cannot be reached or read. Nothing was decided; try again when it is back.",
   usage: "The command line, a file or a module is wrong; the message names what and how to mend it.",
 } as const;
 

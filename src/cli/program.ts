@@ -53,9 +53,12 @@ SIGINT and SIGTERM stop the server: requests in flight get three seconds.
 ${CODES}`;
 
 const INBOX_HELP = `
-Calls wait here for a person, who answers them in a browser: open the link that is printed. It works once; start the
-inbox again for another. A server is an address, or a command that speaks MCP on its standard input and output; quote
+Calls wait here for a person, who answers them in a browser: open the link that is printed. It works once; Enter
+prints another. A server is an address, or a command that speaks MCP on its standard input and output; quote
 a command with its arguments: --server "files=node files.js". It must serve revision 2026-07-28.
+
+Without --store calls are forgotten when the inbox ends. A file is readable by its owner alone; with PARLEY_KEYS what it
+holds of a call is sealed too. It may be shared by several inboxes on this machine.
 
 Only what can be served is offered to servers: forms and links always, roots with --roots, each time after a yes.
 Every refusal is a person's: when the inbox ends, or time runs out, nothing is sent in anybody's name.
@@ -140,6 +143,7 @@ function build(
     .addOption(new Option("--header <name=h>", 'send "Name: value" to that server; repeatable').argParser(collect))
     .addOption(new Option("--port <n>", "0 for any free one").argParser(readPort).default(0))
     .addOption(new Option("--host <h>", "address to listen on").argParser(readHost).default(DEFAULT_HOST))
+    .addOption(new Option("--store <file>", "keep calls in this SQLite file (needs the package better-sqlite3)"))
     .addOption(new Option("--roots <dir...>", "folders that servers may be told of, after a yes"))
     .addOption(new Option("--start <name:tool>", "call a tool at once"))
     .addOption(new Option("--args <json>", "its arguments, one JSON object"))

@@ -2,6 +2,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import type { Call, CallParams } from "../calls/call.ts";
 import { type Calls, createCalls } from "../calls/calls.ts";
+import { within } from "../calls/clock.ts";
 import type { CallEvent } from "../calls/events.ts";
 import { ParleyError } from "../errors.ts";
 import type { PendingCall } from "../pending/call.ts";
@@ -62,7 +63,7 @@ export class Carrier {
 
   /** The call was ended: what it waits for here is dropped, and a request on its way is cancelled. */
   drop(id: string): void {
-    this.#runs.get(id)?.end.abort(new ParleyError("aborted", "The call was stopped."));
+    this.#runs.get(id)?.drop();
   }
 
   /** Asks the server again now, if the call is waiting to do so. */
@@ -73,9 +74,9 @@ export class Carrier {
   /** Lets requests on their way finish for a while; then they are dropped, and their calls wait to be taken over. */
   async close(): Promise<void> {
     const { clock, graceMs } = this.#setting.options;
-    for (const [id, run] of this.#runs) if (!run.onWire) this.drop(id);
+    for (const run of this.#runs.values()) run.leave();
     const cancel = clock.after(graceMs, () => {
-      for (const id of this.#runs.keys()) this.drop(id);
+      for (const run of this.#runs.values()) run.drop();
     });
     await Promise.all(this.#work);
     cancel();
@@ -83,7 +84,7 @@ export class Carrier {
 
   async #carry(id: string, run: Run): Promise<void> {
     const { store, options, owner } = this.#setting;
-    while (!run.end.signal.aborted) {
+    while (!run.end.signal.aborted && !run.leaving) {
       const now = options.clock.now();
       const call = await store.update(id, (one) => claim(one, owner, now, options.leaseMs));
       if (call === undefined) return;
@@ -119,8 +120,10 @@ export class Carrier {
     if (call.saved === undefined && call.opened) return this.#end(call, "failed", INTERRUPTED);
     let client: Client;
     try {
-      client = await this.#setting.connections.client(call.server);
+      const { connections, options } = this.#setting;
+      client = await within(options.clock, run.end.signal, [], () => connections.client(call.server));
     } catch (error) {
+      if (run.end.signal.aborted) return;
       return call.saved === undefined
         ? this.#end(call, "failed", reasonText(call.server, error))
         : this.#wait(call, error, false);

@@ -4,6 +4,7 @@ import { ParleyError } from "../errors.ts";
 import { inert, inline } from "../present/text.ts";
 import type { ServerItem } from "./api.ts";
 import { reasonText } from "./failures.ts";
+import { listTools } from "./listing.ts";
 import type { InboxServer } from "./options.ts";
 
 interface Connection {
@@ -63,10 +64,12 @@ export class Connections {
   async tools(name: string): Promise<ReadonlyMap<string, Tool>> {
     const client = await this.client(name);
     const connection = this.#connections.get(name) as Connection;
-    connection.tools ??= listTools(client).catch((error: unknown) => {
-      delete connection.tools;
-      throw error;
-    });
+    connection.tools ??= listTools(client)
+      .then((tools) => new Map(tools.map((tool) => [tool.name, tool])))
+      .catch((error: unknown) => {
+        delete connection.tools;
+        throw error;
+      });
     return connection.tools;
   }
 
@@ -103,19 +106,4 @@ export class Connections {
     delete connection.tools;
     this.#onChange();
   }
-}
-
-/** Tools listed at most: a server that lists without end must not keep an inbox busy. */
-const MAX_TOOLS = 2000;
-
-async function listTools(client: Client): Promise<ReadonlyMap<string, Tool>> {
-  const tools = new Map<string, Tool>();
-  if (client.getServerCapabilities()?.tools === undefined) return tools;
-  let cursor: string | undefined;
-  do {
-    const page = await client.listTools(cursor === undefined ? {} : { cursor });
-    for (const tool of page.tools) tools.set(tool.name, tool);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined && tools.size < MAX_TOOLS);
-  return tools;
 }

@@ -247,6 +247,8 @@ class LastingInbox implements Inbox {
     try {
       const changes = await this.#store.changes(this.#since, MAX_CHANGES);
       this.#events.told(changes);
+      // Another process may have stopped what is carried on here.
+      for (const change of changes) if (hasEnded(change)) this.#carrier.drop(change.id);
       // Of the last moment more may come; the same version is not told twice.
       this.#since = Math.max(this.#since, changes.at(-1)?.changedAt ?? 0);
       const room = MAX_RUNS - this.#carrier.size;

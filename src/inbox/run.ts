@@ -1,24 +1,38 @@
 import type { Call } from "../calls/call.ts";
 import type { CallEvent } from "../calls/events.ts";
+import { ParleyError } from "../errors.ts";
 
 /** One call being carried on in this process. */
 export class Run {
-  /** Fires when the call was ended elsewhere, or this process is about to end. */
+  /** Fires when the call was ended elsewhere, or this process is about to end. Its reason is a ParleyError. */
   readonly end = new AbortController();
   driver: Call | undefined;
   /** What is being written down, in order. */
   writes: Promise<unknown> = Promise.resolve();
   #onWire = false;
   #again = false;
+  #leaving = false;
 
-  /** A request is on its way. */
-  get onWire(): boolean {
-    return this.#onWire;
+  /** This process is about to end. */
+  get leaving(): boolean {
+    return this.#leaving;
   }
 
   watch(type: CallEvent["type"]): void {
     if (type === "leg") this.#onWire = true;
     else if (type === "interim" || type === "paced") this.#onWire = false;
+    if (type === "paced" && this.#leaving) this.drop();
+  }
+
+  /** Nothing more is sent; a request on its way may still come back. */
+  leave(): void {
+    this.#leaving = true;
+    if (!this.#onWire) this.drop();
+  }
+
+  /** A request on its way is cancelled, too. */
+  drop(): void {
+    this.end.abort(new ParleyError("aborted", "The call is not carried on here any more."));
   }
 
   /** Drops the wait before the next request; the request on its way, if there is one, is left alone. */

@@ -1,32 +1,67 @@
-/** What a person can start: the tools a server lists. */
-import type { Tool } from "@modelcontextprotocol/client";
+/** What a person can start: the tools, prompts and resources a server lists. */
+import type { Prompt, Resource, Tool } from "@modelcontextprotocol/client";
 import { describeField } from "../present/field-view.ts";
 import { MAX_FIELDS, MAX_OPTIONS } from "../present/model.ts";
 import { pretty } from "../present/sampling-view.ts";
-import { inert, visible } from "../present/text.ts";
+import { inert, type Safe, type SafeText, visible } from "../present/text.ts";
 import { readForm } from "../protocol/form/index.ts";
 import type { ToolItem } from "./api.ts";
 import type { Connections } from "./connections.ts";
+import { listPrompts, listResources } from "./listing.ts";
 
+/** @throws what the connection reports */
 export async function toolItems(connections: Connections, server: string): Promise<readonly ToolItem[]> {
-  const tools = await connections.tools(server);
-  return [...tools.values()].map(toolItem);
+  const client = await connections.client(server);
+  const [tools, prompts, resources] = await Promise.all([
+    connections.tools(server),
+    listPrompts(client),
+    listResources(client),
+  ]);
+  return [...[...tools.values()].map(toolItem), ...prompts.map(promptItem), ...resources.map(resourceItem)];
 }
 
 function toolItem({ name, title, description, inputSchema, annotations }: Tool): ToolItem {
-  const label = title ?? annotations?.title;
   return {
     method: "tools/call",
     target: name,
-    label: inert(label === undefined || label === name ? name : `${label} (${name})`, 200),
-    ...(description !== undefined && { description: described(description) }),
+    ...named(name, title ?? annotations?.title, description),
     destructive: !(annotations?.readOnlyHint === true || annotations?.destructiveHint === false),
     ...argumentsForm(inputSchema),
   };
 }
 
-function described(text: string) {
-  return visible(text, { maxLength: 2000, multiline: true, maxLines: 20, inertLinks: true });
+/** Getting a prompt and reading a resource are not for effects, but nothing says that they have none. */
+function promptItem({ name, title, description, arguments: given = [] }: Prompt): ToolItem {
+  const texts = given.map((one) => [
+    one.name,
+    { type: "string", ...(one.description !== undefined && { description: one.description }) },
+  ]);
+  const required = given.filter((one) => one.required === true).map((one) => one.name);
+  const schema = { type: "object", properties: Object.fromEntries(texts), required };
+  return {
+    method: "prompts/get",
+    target: name,
+    ...named(name, title, description),
+    destructive: true,
+    ...argumentsForm(schema),
+  };
+}
+
+function resourceItem({ uri, name, title, description }: Resource): ToolItem {
+  return { method: "resources/read", target: uri, ...named(uri, title ?? name, description), destructive: true };
+}
+
+function named(
+  name: string,
+  title: string | undefined,
+  description: string | undefined,
+): { label: Safe; description?: SafeText } {
+  return {
+    label: inert(title === undefined || title === name ? name : `${title} (${name})`, 300),
+    ...(description !== undefined && {
+      description: visible(description, { maxLength: 2000, multiline: true, maxLines: 20, inertLinks: true }),
+    }),
+  };
 }
 
 /** The schema as a form when it is as flat as one; else as text to write JSON by. */

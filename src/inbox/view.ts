@@ -90,7 +90,7 @@ function answerOf(view: QuestionView, { content }: ElicitResult): QuestionItem["
 }
 
 function rootItems({ roots }: RootsResult): NonNullable<QuestionItem["roots"]> {
-  return roots.map(({ uri, name }) => ({ uri: inert(uri, 500), ...(name !== undefined && { name: inert(name) }) }));
+  return roots.map(({ uri, name }) => ({ uri: inline(uri, 500), ...(name !== undefined && { name: inline(name) }) }));
 }
 
 function stageOf(

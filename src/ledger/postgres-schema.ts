@@ -1,7 +1,7 @@
 /** Tables and functions of the PostgreSQL ledger, and their versions. */
 import { ParleyError } from "../errors.ts";
+import { newerSchema } from "../store/schema-version.ts";
 import type { PostgresClient } from "./postgres-client.ts";
-import { newerSchema } from "./schema-version.ts";
 
 /** Any constant: migrations of all Parley schemas in a database take turns. */
 const MIGRATION_LOCK = 7_270_531_926;
@@ -237,7 +237,7 @@ export async function migrate(client: PostgresClient, schema: string): Promise<v
     const { rows } = await client.query("SELECT to_regnamespace($1) IS NULL AS missing", [schema]);
     if (rows[0]?.["missing"] === true) await client.query(`CREATE SCHEMA ${schema}`);
     const version = await versionOf(client, schema);
-    if (version > MIGRATIONS.length) throw newerSchema("PostgreSQL", version, MIGRATIONS.length);
+    if (version > MIGRATIONS.length) throw newerSchema("postgresLedger", version, MIGRATIONS.length);
     if (version === 0)
       await client.query(
         `CREATE TABLE IF NOT EXISTS ${schema}.parley_meta (name text PRIMARY KEY, value integer NOT NULL)`,

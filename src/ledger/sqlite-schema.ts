@@ -1,13 +1,10 @@
 /** Tables of the SQLite ledger, their versions, and the statements prepared once. */
 
+import type { SqliteSchema } from "../store/sqlite.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
-import { newerSchema } from "./schema-version.ts";
 
-/**
- * `MIGRATIONS[n]` brings a schema of version n to n + 1. Never edit one that was released; add one.
- * Tables are without row ids because a claim then touches one page, and pages are what a commit writes.
- */
-const MIGRATIONS = [
+/** Tables are without row ids because a claim then touches one page, and pages are what a commit writes. */
+const migrations = [
   `
   CREATE TABLE parley_calls (
     call TEXT NOT NULL PRIMARY KEY,
@@ -35,26 +32,7 @@ const MIGRATIONS = [
   `,
 ];
 
-/** Creates or migrates the tables; two processes may do it at once. @throws ParleyError `configuration` if newer */
-export function migrate(database: SqliteDatabase): void {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    database.exec(
-      "CREATE TABLE IF NOT EXISTS parley_meta (name TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) STRICT",
-    );
-    const row = database.prepare("SELECT value FROM parley_meta WHERE name = 'schema'").get() as
-      | { value: number }
-      | undefined;
-    const version = row?.value ?? 0;
-    if (version > MIGRATIONS.length) throw newerSchema("SQLite", version, MIGRATIONS.length);
-    for (const step of MIGRATIONS.slice(version)) database.exec(step);
-    database.prepare("INSERT OR REPLACE INTO parley_meta (name, value) VALUES ('schema', ?)").run(MIGRATIONS.length);
-    database.exec("COMMIT");
-  } catch (error) {
-    if (database.inTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
-}
+export const SCHEMA: SqliteSchema = { store: "sqliteLedger", row: "schema", migrations };
 
 export function prepare(database: SqliteDatabase) {
   return {

@@ -6,6 +6,7 @@ export {
   MAX_PARAMS_DEPTH,
   type Principal,
 } from "./binding.ts";
+export { type Box, createBox } from "./box.ts";
 export {
   createKeyRing,
   type DerivedKey,

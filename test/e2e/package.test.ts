@@ -31,8 +31,10 @@ const VALUES: Record<string, string[]> = {
     "ParleyError",
     "capabilitiesOf",
     "createCalls",
+    "createInbox",
     "describeQuestion",
     "inspectUrl",
+    "memoryPending",
     "nameWarnings",
     "systemClock",
     "terminalAvailable",
@@ -56,6 +58,7 @@ const VALUES: Record<string, string[]> = {
   "./ledger/sqlite": ["sqliteLedger"],
   "./ledger/redis": ["redisLedger"],
   "./ledger/postgres": ["postgresLedger"],
+  "./pending/sqlite": ["sqlitePending"],
 };
 
 describe("package", () => {

@@ -52,8 +52,13 @@ export interface Serving {
 }
 
 /** Starts `parley serve` on a free port. */
-export async function serving(module: string, args: readonly string[] = [], env: Env = {}): Promise<Serving> {
-  const child = start(["serve", module, "--port", "0", ...args], env);
+export function serving(module: string, args: readonly string[] = [], env: Env = {}): Promise<Serving> {
+  return running(["serve", module, "--port", "0", ...args], env);
+}
+
+/** Starts a command that prints one line with a URL and runs until it is stopped. */
+export async function running(args: readonly string[], env: Env = {}): Promise<Serving> {
+  const child = start(args, env);
   let err = "";
   child.stderr?.on("data", (chunk) => {
     err += chunk;
@@ -61,7 +66,7 @@ export async function serving(module: string, args: readonly string[] = [], env:
   const closed = once(child, "close").then(([code]) => code as number | null);
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const [line] = (await Promise.race([once(lines, "line"), closed.then(() => [undefined])])) as [string?];
-  if (line === undefined) throw new Error(`serve ended: ${err}`);
+  if (line === undefined) throw new Error(`it ended: ${err}`);
   return {
     url: line.slice(line.indexOf("http")),
     line,

@@ -24,8 +24,9 @@ export async function serveHttp(
   return listen(http, () => handler.close());
 }
 
-export async function listen(http: Server, onClose?: () => Promise<void>): Promise<TestServer> {
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+/** @param fixed a port to listen on; 0 for any free one */
+export async function listen(http: Server, onClose?: () => Promise<void>, fixed = 0): Promise<TestServer> {
+  await new Promise<void>((resolve) => http.listen(fixed, "127.0.0.1", resolve));
   const { port } = http.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/mcp`,

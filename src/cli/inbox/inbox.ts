@@ -1,6 +1,7 @@
 /** `parley inbox`: calls of the named servers wait here for a person at the browser. */
 
 import { resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { messageOf } from "../../errors.ts";
 import { serveInbox } from "../../inbox/http/serve.ts";
@@ -9,6 +10,7 @@ import type { InboxServer } from "../../inbox/options.ts";
 import { isLoopback } from "../../internal/net.ts";
 import type { PendingStore } from "../../pending/contract.ts";
 import { memoryPending } from "../../pending/memory.ts";
+import { sqlitePending } from "../../pending/sqlite.ts";
 import { connect, type Peer } from "../call/peer.ts";
 import { oneLine, usageError } from "../exit.ts";
 import { parseObject } from "../files.ts";
@@ -20,6 +22,7 @@ export interface InboxFlags {
   readonly header?: readonly string[];
   readonly port: number;
   readonly host: string;
+  readonly store?: string;
   readonly roots?: readonly string[];
   readonly start?: string;
   readonly args?: string;
@@ -31,7 +34,7 @@ export async function inbox(flags: InboxFlags, io: Io, signal: AbortSignal): Pro
   const peers = readServers(flags.server ?? [], flags.header ?? []);
   const start = readStart(flags, peers);
   const onError = (error: unknown) => warn(messageOf(error));
-  const store = openStore(warn);
+  const store = await openStore(flags.store, io.cwd, warn);
   const opened = createInbox({
     store,
     servers: Object.fromEntries([...peers].map(([name, peer]) => [name, serverOf(peer, io)])),
@@ -72,15 +75,37 @@ async function run(opened: Inbox, { host, port }: InboxFlags, setting: Setting):
   try {
     if (start !== undefined) await opened.start({ method: "tools/call", ...start }, "host");
     io.out(`Inbox: ${serving.link()}`);
+    const onLine = createInterface({ input: process.stdin }).on("line", () => io.out(`Inbox: ${serving.link()}`));
+    signal.addEventListener("abort", () => onLine.close(), { once: true });
     if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
   } finally {
     await serving.stop();
   }
 }
 
-function openStore(warn: (text: string) => void): PendingStore {
-  warn("calls are forgotten when this ends (keep them with --store FILE)");
-  return memoryPending();
+/** With PARLEY_KEYS what the file holds is sealed. A file sealed with other keys is told of now, not call by call. */
+async function openStore(file: string | undefined, cwd: string, warn: (text: string) => void): Promise<PendingStore> {
+  if (file === undefined) {
+    warn("calls are forgotten when this ends (keep them with --store FILE)");
+    return memoryPending();
+  }
+  const keys = (process.env["PARLEY_KEYS"] ?? "").split(/[\s,]+/).filter((key) => key !== "");
+  const refuse = (error: unknown, remedy: string) =>
+    usageError(`--store ${file} cannot be used: ${messageOf(error)}`, remedy, error);
+  let store: PendingStore;
+  try {
+    store = sqlitePending({ path: resolve(cwd, file) }, keys.length > 0 ? { keys } : {});
+  } catch (error) {
+    throw refuse(error, "mend what it says");
+  }
+  try {
+    const [first] = (await store.list(1)).calls;
+    if (first !== undefined) await store.get(first.id);
+    return store;
+  } catch (error) {
+    await store.close();
+    throw refuse(error, "give the keys it was written with in PARLEY_KEYS");
+  }
 }
 
 function serverOf(peer: Peer, io: Io): InboxServer {

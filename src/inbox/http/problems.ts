@@ -31,6 +31,7 @@ const BY_CODE: Partial<Record<ParleyErrorCode, readonly [number, string]>> = {
   invalid_content: [422, "invalid_content"],
   unanswerable: [422, "unanswerable"],
   configuration: [422, "invalid_request"],
+  store_unavailable: [503, "store_unavailable"],
   limit_exceeded: [503, "limit_exceeded"],
 };
 

@@ -1,10 +1,13 @@
 /** The routes of `api.ts`. A table of twelve needs no router of its own. */
 
+import { ParleyError } from "../../errors.ts";
 import { isObject } from "../../internal/json.ts";
+import { inert } from "../../present/text.ts";
 import { MRTR_METHODS, type MrtrMethod } from "../../protocol/types.ts";
-import type { DecisionRequest, Session, StartRequest } from "../api.ts";
+import type { DecisionRequest, Session, StartRequest, ToolItem } from "../api.ts";
+import { reasonText } from "../failures.ts";
 import type { Inbox } from "../inbox.ts";
-import { problem } from "./problems.ts";
+import { HttpProblem, problem } from "./problems.ts";
 import type { OpenSession } from "./sessions.ts";
 
 export interface RouteContext {
@@ -61,9 +64,18 @@ export const ROUTES: readonly Route[] = [
   {
     method: "GET",
     pattern: /^\/api\/servers\/([^/]+)\/tools$/,
-    run: ({ inbox, path }) => inbox.tools(at(path, 0)),
+    run: ({ inbox, path }) => tools(inbox, at(path, 0)),
   },
 ];
+
+async function tools(inbox: Inbox, server: string): Promise<readonly ToolItem[]> {
+  try {
+    return await inbox.tools(server);
+  } catch (error) {
+    if (error instanceof ParleyError && error.code === "configuration") throw error;
+    throw new HttpProblem(502, { code: "unreachable", message: inert(reasonText(server, error), 500) });
+  }
+}
 
 function at(path: readonly string[], index: number): string {
   return path[index] as string;

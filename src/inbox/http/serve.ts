@@ -46,7 +46,7 @@ export async function serveInbox(inbox: Inbox, options: ServeInboxOptions = {}):
   const open = (token: string, res: ServerResponse): void => {
     const id = sessions.open(token);
     if (id === undefined)
-      throw problem(403, "forbidden", "This link was used already. Start the inbox again for another.");
+      throw problem(403, "forbidden", "This link was used already. Ask for another where the inbox runs.");
     res.writeHead(303, { "Set-Cookie": sessionCookie(port, id), Location: "/" }).end();
   };
 

@@ -1,10 +1,10 @@
-/** The refusal both SQL stores share. */
+/** The refusal that all SQL stores share. */
 import { ParleyError } from "../errors.ts";
 
 export function newerSchema(store: string, found: number, known: number): ParleyError {
   return new ParleyError(
     "configuration",
-    `The ${store} ledger's schema has version ${found}; this release of mcp-parley knows ${known}. Upgrade it.`,
+    `${store}: the schema has version ${found}; this release of mcp-parley knows ${known}. Upgrade it.`,
     { details: { found, known } },
   );
 }

@@ -1,0 +1,86 @@
+/** What every store in a SQLite file does alike: opening, migrating, and telling a lock from a fault. */
+import { ParleyError, reasonOf } from "../errors.ts";
+import { loadPeer } from "./peer.ts";
+import { newerSchema } from "./schema-version.ts";
+import type { SqliteDatabase } from "./sqlite-database.ts";
+
+/** How long a statement may block the event loop for another process's lock. Beyond it, the wait is asynchronous. */
+const BUSY_MS = 5;
+
+/** The tables of one store, in a file it may share with others. */
+export interface SqliteSchema {
+  /** The function that opens the store, for messages. */
+  readonly store: string;
+  /** The row of `parley_meta` that holds the version. Never change it. */
+  readonly row: string;
+  /** `migrations[n]` brings a schema of version n to n + 1. Never edit one that was released; add one. */
+  readonly migrations: readonly string[];
+}
+
+/** Opens a file in WAL mode. @throws ParleyError `configuration` */
+export function openSqlite(path: string, store: string, timeoutMs: number): SqliteDatabase {
+  const Database = loadPeer("better-sqlite3", `${store}({ path })`) as new (
+    path: string,
+    options: { timeout: number },
+  ) => SqliteDatabase;
+  try {
+    // The long timeout is for opening: the switch to WAL and the migration may meet another process doing the same.
+    const database = new Database(path, { timeout: timeoutMs });
+    database.pragma("journal_mode = WAL");
+    database.pragma("synchronous = NORMAL");
+    return database;
+  } catch (cause) {
+    throw cannotOpen(store, cause);
+  }
+}
+
+/**
+ * Migrates the tables and prepares the statements; of a database of our own, nothing stays open when that fails.
+ * @throws ParleyError `configuration`
+ */
+export function startSqlite<T>(
+  database: SqliteDatabase,
+  own: boolean,
+  schema: SqliteSchema,
+  prepare: (database: SqliteDatabase) => T,
+): T {
+  try {
+    migrate(database, schema);
+    if (own) database.pragma(`busy_timeout = ${BUSY_MS}`);
+    return prepare(database);
+  } catch (cause) {
+    if (own) database.close();
+    throw cause instanceof ParleyError ? cause : cannotOpen(schema.store, cause);
+  }
+}
+
+/** Another process has the lock: try again. */
+export function isBusy(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === "string" && (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED"));
+}
+
+/** Creates or migrates the tables; two processes may do it at once. */
+function migrate(database: SqliteDatabase, { store, row, migrations }: SqliteSchema): void {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    database.exec(
+      "CREATE TABLE IF NOT EXISTS parley_meta (name TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) STRICT",
+    );
+    const found = database.prepare("SELECT value FROM parley_meta WHERE name = ?").get(row) as
+      | { value: number }
+      | undefined;
+    const version = found?.value ?? 0;
+    if (version > migrations.length) throw newerSchema(store, version, migrations.length);
+    for (const step of migrations.slice(version)) database.exec(step);
+    database.prepare("INSERT OR REPLACE INTO parley_meta (name, value) VALUES (?, ?)").run(row, migrations.length);
+    database.exec("COMMIT");
+  } catch (error) {
+    if (database.inTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function cannotOpen(store: string, cause: unknown): ParleyError {
+  return new ParleyError("configuration", `${store}: the database cannot be used: ${reasonOf(cause)}.`, { cause });
+}
