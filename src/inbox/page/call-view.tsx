@@ -53,7 +53,7 @@ function Loaded({ call, onCall, onRefresh }: LoadedProps) {
           Runs {call.method} <Quoted text={call.target} />
           {call.arguments === undefined && " without arguments"}
         </p>
-        {call.arguments !== undefined && <Framed label="With these arguments" text={call.arguments} />}
+        {call.arguments !== undefined && <Framed own label="With these arguments" text={call.arguments} />}
         <p class="meta">
           <StateBadge state={call.state} waitingOnServer={call.waitingOnServer === true} /> <Facts call={call} />{" "}
           <Deadline call={call} />

@@ -22,7 +22,7 @@ export function JsonArguments({ words, onSend }: Props) {
     return (
       <section {...guard.props}>
         <FocusHeading level={3}>{words.heading}</FocusHeading>
-        <Framed label="With these arguments" text={shown} />
+        <Framed own label="With these arguments" text={shown} />
         <TooEarly pressedEarly={guard.pressedEarly} />
         <div class="actions">
           <button type="button" class="primary" onClick={() => void onSend(values)}>

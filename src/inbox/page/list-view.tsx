@@ -167,7 +167,7 @@ function Servers({ servers, onInbox }: { servers: readonly ServerItem[]; onInbox
 }
 
 const STATUS: Record<ServerItem["status"], string> = {
-  connecting: "Connecting",
+  connecting: "Not connected yet",
   ready: "Connected",
   unreachable: "Cannot be reached",
 };

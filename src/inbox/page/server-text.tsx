@@ -14,12 +14,12 @@ export function Quoted({ text }: { text: Safe }) {
 const LONG_LINES = 18;
 const LONG_TEXT = 1400;
 
-/** Several lines in a frame that says whose words they are. */
-export function Framed({ label, text }: { label: string; text: SafeText | Safe }) {
+/** Several lines in a frame that says whose words they are. `own`: what the host sends, not what a server wrote. */
+export function Framed({ label, text, own = false }: { label: string; text: SafeText | Safe; own?: boolean }) {
   const shown = typeof text === "string" ? text : text.text;
   const long = shown.length > LONG_TEXT || shown.split("\n").length > LONG_LINES;
   return (
-    <figure class="frame">
+    <figure class={own ? "frame own" : "frame"}>
       <figcaption>{label}</figcaption>
       <div
         class={long ? "frame-text long" : "frame-text"}

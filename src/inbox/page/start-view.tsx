@@ -21,7 +21,7 @@ export function StartScreen({ server }: { server: string | undefined }) {
       <FocusHeading level={1}>Start a call</FocusHeading>
       {inbox.problem !== undefined && inbox.value === undefined && <Notice tone="bad">{inbox.problem.message}</Notice>}
       {inbox.value !== undefined && <Servers servers={inbox.value.servers} chosen={server} />}
-      {chosen !== undefined && <Tools key={chosen.id} server={chosen} />}
+      {chosen !== undefined && !chosen.muted && <Tools key={chosen.id} server={chosen} />}
     </>
   );
 }
@@ -34,19 +34,19 @@ function Servers({ servers, chosen }: { servers: readonly ServerItem[]; chosen: 
       <ul class="pick">
         {servers.map((server) => (
           <li key={server.id}>
-            {server.status === "ready" && !server.muted ? (
+            {server.muted ? (
+              <p class="muted">
+                <bdi>{server.name}</bdi> is muted
+              </p>
+            ) : (
               <a
                 class="button"
                 href={hrefOf({ view: "start", server: server.id })}
                 {...(server.id === chosen ? { "aria-current": "page" as const } : {})}
               >
                 <bdi>{server.name}</bdi>
+                {server.status === "unreachable" && " (could not be reached)"}
               </a>
-            ) : (
-              <p>
-                <bdi>{server.name}</bdi>{" "}
-                <span class="muted">{server.muted ? "is muted" : "cannot be reached now"}</span>
-              </p>
             )}
           </li>
         ))}

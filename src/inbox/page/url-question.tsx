@@ -95,8 +95,8 @@ function First({ decide, id, url }: Props) {
   return (
     <div {...guard.props}>
       <p class="hint">
-        Nothing has been opened or fetched. The page opens in a new tab of your browser, and neither the server nor this
-        inbox sees what you do there.
+        Nothing has been opened or fetched. The page opens in a new tab of your browser; neither this inbox nor a model
+        sees what you do there.
       </p>
       <TooEarly pressedEarly={guard.pressedEarly} />
       <div class="actions">
