@@ -1,6 +1,7 @@
 /** Host entry, `mcp-parley/client`: drive calls that ask, and show what is asked. Everything exported is public API. */
 export {
   type Call,
+  type CallContent,
   type CallEvent,
   type CallOptions,
   type CallParams,
@@ -14,6 +15,7 @@ export {
   type Pacing,
   type Question,
   type QuestionContext,
+  type Recorder,
   type Responders,
   type SavedCall,
   systemClock,
@@ -40,7 +42,22 @@ export type { InboxOptions, InboxServer } from "./inbox/options.ts";
 export type { PendingCall, PendingDecision, PendingEvent, PendingQuestion, PendingState } from "./pending/call.ts";
 export type { Change, PendingPage, PendingStore, PendingStoreOptions, PendingSummary } from "./pending/contract.ts";
 export { memoryPending } from "./pending/memory.ts";
-export type { Policy, PolicyDecision, PolicyQuestion } from "./policy/decision.ts";
+export {
+  type CallAbout,
+  type Explanation,
+  type FilePolicy,
+  type Policy,
+  type PolicyDecision,
+  type PolicyOptions,
+  type PolicyQuestion,
+  type PolicyRecord,
+  type PolicyRespondersOptions,
+  type PolicyWarning,
+  policyResponders,
+  type RuleReport,
+  readPolicy,
+  toolHarm,
+} from "./policy/index.ts";
 export {
   type AcceptableUrl,
   type DescribeOptions,
@@ -87,3 +104,21 @@ export type {
   SamplingResult,
 } from "./protocol/types.ts";
 export type { Model } from "./sampling/model.ts";
+export {
+  type CallChange,
+  diffCalls,
+  type RecordedAnswer,
+  type RecordedCall,
+  type RecordedEnd,
+  type RecordedQuestion,
+  type RecordedRound,
+  type RecorderOptions,
+  type Recording,
+  type Replay,
+  type ReplayOptions,
+  readTranscript,
+  recordTo,
+  replayCall,
+  type Transcript,
+  type TranscriptKeep,
+} from "./transcript/index.ts";

@@ -2,7 +2,7 @@ import type { Client, Progress } from "@modelcontextprotocol/client";
 import { ParleyError, type ParleyErrorCode } from "../errors.ts";
 import { kindOf } from "../protocol/types.ts";
 import type { Limit } from "./clock.ts";
-import type { CallEvent, EventBody } from "./events.ts";
+import type { CallContent, CallEvent, EventBody } from "./events.ts";
 import type { Question } from "./interim.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Responders } from "./responder.ts";
@@ -62,13 +62,21 @@ export class CallCore {
     return new ParleyError(code, message, { cause, details: { ...about, ...details } });
   }
 
-  emit(body: EventBody): void {
-    const { onEvent, server } = this.setting.options;
+  /** `content` is for the recorder only. */
+  emit(body: EventBody, content: CallContent = {}): void {
+    const { onEvent, recorder, server } = this.setting.options;
     const { callId, method, round } = this.record;
-    try {
-      onEvent({ callId, server, method, target: this.target, round, ...body } as CallEvent);
-    } catch {
-      // An observer must not change a call.
-    }
+    const event = { callId, server, method, target: this.target, round, ...body } as CallEvent;
+    observe(() => onEvent(event));
+    observe(() => recorder?.record(event, content));
+  }
+}
+
+/** An observer must not change a call. */
+function observe(tell: () => void): void {
+  try {
+    tell();
+  } catch {
+    // Its own fault.
   }
 }

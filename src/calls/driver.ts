@@ -6,6 +6,7 @@ import { type Asking, askAll, isInterruption } from "./ask.ts";
 import type { Call, CallResults, CallStatus } from "./call.ts";
 import { within } from "./clock.ts";
 import { CallCore, type CallSetting } from "./core.ts";
+import { deciderOf } from "./decider.ts";
 import type { Question } from "./interim.ts";
 import type { QuestionContext } from "./responder.ts";
 import { advance } from "./rounds.ts";
@@ -55,8 +56,10 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
     const request = record.requests.get(key);
     if (request === undefined) throw this.#core.error("call_state", `There is no question ${quote(key)} now.`);
     if (this.#core.left(record.answerBy) <= 0) throw this.#fail(this.#humanTimeout());
-    record.answers.set(key, checkAnswer(key, request, response));
-    this.#core.emit({ type: "answered", key, kind: kindOf(request) });
+    const answer = checkAnswer(key, request, response);
+    record.answers.set(key, answer);
+    const by = deciderOf(response);
+    this.#core.emit({ type: "answered", key, kind: kindOf(request), ...(by !== undefined && { by }) }, { answer });
   }
 
   decline(key: string): void {
@@ -79,7 +82,7 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
       if (done === undefined) return;
       this.#result = done.result as CallResults[M];
       this.#close("complete");
-      this.#core.emit({ type: "complete", ms: done.ms });
+      this.#core.emit({ type: "complete", ms: done.ms }, { result: done.result });
     } catch (error) {
       throw isFinal(error) ? this.#fail(error) : error;
     } finally {
@@ -172,7 +175,7 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
     }
     this.#close("failed");
     const code = error instanceof Error && "code" in error ? String(error.code) : "transport";
-    this.#core.emit({ type: "failed", code });
+    this.#core.emit({ type: "failed", code }, { error });
     return error;
   }
 

@@ -1,4 +1,4 @@
-import type { MrtrMethod, QuestionKind } from "../protocol/types.ts";
+import type { InputRequest, InputResponse, MrtrMethod, QuestionKind } from "../protocol/types.ts";
 
 /** What every event carries. `callId` tells calls in flight apart; `target` is a tool, a prompt or a URI. */
 interface Base {
@@ -26,7 +26,13 @@ export type CallEvent = Base &
         readonly ms: number;
       }
     | { readonly type: "question"; readonly key: string; readonly kind: QuestionKind; readonly repeated: boolean }
-    | { readonly type: "answered"; readonly key: string; readonly kind: QuestionKind }
+    | {
+        readonly type: "answered";
+        readonly key: string;
+        readonly kind: QuestionKind;
+        /** `policy:<rule>` or `answers-file` when no person was asked; absent for a person, or the host's own code (D1). */
+        readonly by?: string;
+      }
     | { readonly type: "paced"; readonly ms: number }
     /** The server refused the state; the call starts over and asks again (L13). */
     | { readonly type: "restarted" }
@@ -38,3 +44,27 @@ export type CallEvent = Base &
 
 /** The members of one kind of event without what {@link Base} adds. */
 export type EventBody = CallEvent extends infer E ? (E extends CallEvent ? Omit<E, keyof Base> : never) : never;
+
+/**
+ * What an event leaves out, by its type: for a transcript, never for a log. Holds states, answers and whatever people
+ * typed.
+ */
+export interface CallContent {
+  /** `leg`: the params as they are sent, retry fields and `_meta` included. */
+  readonly params?: Readonly<Record<string, unknown>>;
+  /** `interim`: what is asked; `leg`: what it answers. */
+  readonly requests?: ReadonlyMap<string, InputRequest>;
+  /** `interim`: the state exactly as it came. */
+  readonly requestState?: string;
+  /** `answered`: what will be sent for the key. */
+  readonly answer?: InputResponse;
+  /** `complete` */
+  readonly result?: Readonly<Record<string, unknown>>;
+  /** `failed`: what is thrown. */
+  readonly error?: unknown;
+}
+
+/** Sees all of a call; `recordTo` makes one that keeps states and secrets out of what it writes. */
+export interface Recorder {
+  record(event: CallEvent, content: CallContent): void;
+}

@@ -3,7 +3,7 @@ import { ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import type { CallEvent } from "./events.ts";
+import type { CallEvent, Recorder } from "./events.ts";
 import type { Responders } from "./responder.ts";
 
 /** Waits between rounds that only carry state (I16): `initialMs * factor^n`, at most `maxMs`, spread by `jitter`. */
@@ -55,6 +55,11 @@ export interface CallsOptions {
   maxRequestStateBytes?: number;
   /** Told what happens. What it throws is ignored: an observer must not change a call. */
   onEvent?: (event: CallEvent) => void;
+  /**
+   * Sees what events leave out, answers and states included: `recordTo(path)` for a transcript. What it throws is
+   * ignored. Default: none.
+   */
+  recorder?: Recorder;
   /** Default: the system's. */
   clock?: Clock;
   /** A number in [0, 1): jitter and span ids, none of them secret. Default `Math.random`. */
@@ -80,6 +85,7 @@ export interface ResolvedOptions {
   resendLostLegs: number;
   maxRequestStateBytes: number;
   onEvent: (event: CallEvent) => void;
+  recorder?: Recorder;
   clock: Clock;
   random: () => number;
   newCallId: () => string;
@@ -103,7 +109,7 @@ const DEFAULTS = {
   newCallId: () => randomBytes(16).toString("hex"),
 };
 const PACING: Required<Pacing> = { initialMs: 250, factor: 2, maxMs: 5000, jitter: 0.2 };
-const NAMES = new Set(["server", "responders", "pacing", ...Object.keys(DEFAULTS)]);
+const NAMES = new Set(["server", "responders", "recorder", "pacing", ...Object.keys(DEFAULTS)]);
 
 /** @throws ParleyError `configuration`, naming the option. */
 export function resolveOptions(options: CallsOptions): ResolvedOptions {
@@ -127,6 +133,9 @@ export function resolveOptions(options: CallsOptions): ResolvedOptions {
   if (typeof resolved.restartRefusedState !== "boolean") throw bad("restartRefusedState", "must be a boolean");
   for (const name of ["onEvent", "random", "newCallId"] as const) {
     if (typeof resolved[name] !== "function") throw bad(name, "must be a function");
+  }
+  if (resolved.recorder !== undefined && typeof resolved.recorder.record !== "function") {
+    throw bad("recorder", "must have a function record");
   }
   return resolved;
 }

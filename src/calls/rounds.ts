@@ -11,6 +11,7 @@ import { CALL_ID_META_KEY } from "../protocol/call-id.ts";
 import { kindOf } from "../protocol/types.ts";
 import { pause, within } from "./clock.ts";
 import type { CallCore } from "./core.ts";
+import type { CallContent } from "./events.ts";
 import { type Interim, readInterim } from "./interim.ts";
 import { type LegOutcome, LostLeg, sendLeg } from "./leg.ts";
 import { nextSpan } from "./trace.ts";
@@ -31,7 +32,7 @@ export async function advance(core: CallCore): Promise<{ result: Result; ms: num
     }
     take(core, interim);
     const questions = core.questions.map(({ key, kind }) => ({ key, kind }));
-    core.emit({ type: "interim", questions, stateBytes: interim.stateBytes, ms });
+    core.emit({ type: "interim", questions, stateBytes: interim.stateBytes, ms }, contentOf(interim));
     if (questions.length > 0) return undefined;
     await pace(core, waits);
   }
@@ -64,10 +65,13 @@ async function sendRound(core: CallCore): Promise<{ outcome: LegOutcome; ms: num
 
 function sendOnce(core: CallCore): Promise<LegOutcome> {
   const { client, options, legTimeoutMs, onProgress } = core.setting;
-  const { answers, method, round } = core.record;
+  const { answers, method, requests, round } = core.record;
   const legacy = client.getProtocolEra() !== "modern";
   const { params, traceparent } = legParams(core, legacy);
-  core.emit({ type: "leg", answered: [...answers.keys()], ...(traceparent !== undefined && { traceparent }) });
+  core.emit(
+    { type: "leg", answered: [...answers.keys()], ...(traceparent !== undefined && { traceparent }) },
+    { params, requests },
+  );
   // A 2025-era server asks people while the request is open (K7).
   const ms = legTimeoutMs + (legacy ? options.humanTimeoutMs : 0);
   const limit = { ms, error: () => core.error("leg_timeout", `${method} was not answered within ${ms} ms.`) };
@@ -108,6 +112,10 @@ function legParams(core: CallCore, legacy: boolean): { params: Record<string, un
 /** The same over all legs, resent ones included; another after a restart, which is a new call to the server. */
 function wireCallId({ record: { callId, restarted } }: CallCore): string {
   return restarted ? `${callId}-again` : callId;
+}
+
+function contentOf({ requests, requestState }: Interim): CallContent {
+  return { requests, ...(requestState !== undefined && { requestState }) };
 }
 
 function take({ record, setting }: CallCore, { requests, requestState }: Interim): void {

@@ -14,6 +14,8 @@ export const EXIT = {
   refused: 3,
   /** The server, the protocol or the connection failed. */
   failed: 4,
+  /** `replay`: the server did something else than what was recorded. */
+  changed: 5,
 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

@@ -11,7 +11,7 @@ import { isObject } from "../internal/json.ts";
 import { EXIT, type ExitCode, errorLine, type Failure, oneLine } from "./exit.ts";
 import type { Io } from "./io.ts";
 
-const ANSWER_REMEDY = "give an answer of that kind with --answers FILE, or run it at a terminal";
+const ANSWER_REMEDY = "give an answer of that kind with --answers FILE or --policy FILE, or run it at a terminal";
 
 const STACK_LINES = 100;
 
@@ -48,7 +48,8 @@ function printStack({ stack = "" }: Error, io: Io): void {
 export function failureOf(error: unknown, server = "the server"): Failure {
   if (error instanceof ParleyError) {
     const [exit, remedy] = BY_CODE[error.code] ?? [EXIT.failed, "see the server's log"];
-    const own = error.details["remedy"];
+    // What a responder says of why it has no answer is more to the point than the driver's word for it.
+    const own = error.details["remedy"] ?? (error.cause instanceof ParleyError && error.cause.details["remedy"]);
     return { exit, code: error.code, message: error.message, remedy: typeof own === "string" ? own : remedy };
   }
   if (error instanceof ProtocolError) return protocolFailure(error, server);

@@ -5,14 +5,17 @@ import { usageError } from "./exit.ts";
 
 /** Reads a file that holds one JSON object. @throws ParleyError `usage`; it never repeats what is in the file. */
 export async function readJsonObject(path: string, cwd: string, what: string): Promise<Record<string, unknown>> {
-  let text: string;
+  return parseObject(await readText(path, cwd, what), `the ${what} ${path}`);
+}
+
+/** @throws ParleyError `usage` */
+export async function readText(path: string, cwd: string, what: string): Promise<string> {
   try {
-    text = await readFile(resolve(cwd, path), "utf8");
+    return await readFile(resolve(cwd, path), "utf8");
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? "unreadable";
     throw usageError(`cannot read the ${what} ${path} (${reason})`, "check the path", error);
   }
-  return parseObject(text, `the ${what} ${path}`);
 }
 
 /** @throws ParleyError `usage` naming `what`; it never repeats the text, which may hold secrets. */

@@ -3,67 +3,16 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import type { MrtrMethod } from "../protocol/types.ts";
 import type { CallFlags } from "./call/call.ts";
 import { EXIT, type ExitCode, errorLine } from "./exit.ts";
+import { CALL_HELP, CODES, INBOX_HELP, POLICY_HELP, REPLAY_HELP, SERVE_HELP } from "./help.ts";
 import type { InboxFlags } from "./inbox/inbox.ts";
 import type { Io } from "./io.ts";
+import type { CheckFlags } from "./policy/check.ts";
+import type { ReplayFlags } from "./replay/replay.ts";
 import type { ServeFlags } from "./serve/serve.ts";
 import { VERSION } from "./version.ts";
 
 export const DEFAULT_PORT = 3000;
 export const DEFAULT_HOST = "127.0.0.1";
-
-const CODES = `
-Exit codes:
-  0  complete
-  1  the tool reported an error of its own (isError)
-  2  usage: a flag, a file, a module or an option is wrong; nothing was sent
-  3  refused: a question was not answered, because nothing here can, nobody did in time, or you ended the call
-  4  the server, the protocol or the connection failed
-
-Every error is one line on standard error. PARLEY_DEBUG=1 adds a stack, set in.`;
-
-const CALL_HELP = `
-The server is an address, or a command that speaks MCP on its standard input and output. It must serve revision
-2026-07-28. A command gets this environment, PARLEY_KEYS included.
-
-Questions are answered from the answers file, or else at the terminal. With a file the terminal is not used, and a
-question that the file does not answer fails the call. Without either, nothing is offered to the server.
-At the terminal Escape leaves one question unanswered (a cancel); Ctrl-C ends the call, and nothing more is sent.
-
-The answers file maps a question's key to its answer:
-  {"ok": {"action": "accept", "content": {"confirm": true}},
-   "go": {"action": "decline"},
-   "sum": {"role": "assistant", "content": {"type": "text", "text": "..."}, "model": "mine"},
-   "where": {"roots": [{"uri": "file:///home/me/project"}]}}
-A list holds one answer for each time the question is asked.
-
---json prints one object: {"result": ..., "rounds": [{"questions": [keys], "stateBytes": n, "ms": n}]}, or
-{"error": {"code": ..., "message": ...}, "rounds": [...]}.
-${CODES}`;
-
-const SERVE_HELP = `
-The module exports flows (or default), an array of tool(), prompt() and resource(); or register(mcpServer, parley);
-or both. It may export name, version and options (for createParley).
-
-The tokens file, for development, maps a bearer token to its caller:
-  {"<token>": {"subject": "alice", "clientId": "cli", "scopes": []}}
-Without it callers are anonymous, and a state is not bound to a caller.
-
-PARLEY_KEYS holds the keys that seal states, newest first, separated by commas (see parley keygen).
-SIGINT and SIGTERM stop the server: requests in flight get three seconds.
-${CODES}`;
-
-const INBOX_HELP = `
-Calls wait here for a person, who answers them in a browser: open the link that is printed. It works once; Enter
-prints another. A server is an address, or a command that speaks MCP on its standard input and output; quote
-a command with its arguments: --server "files=node files.js". It must serve revision 2026-07-28.
-
-Without --store calls are forgotten when the inbox ends. A file is readable by its owner alone; with PARLEY_KEYS what it
-holds of a call is sealed too. It may be shared by several inboxes on this machine.
-
-Only what can be served is offered to servers: forms and links always, roots with --roots, each time after a yes.
-Every refusal is a person's: when the inbox ends, or time runs out, nothing is sent in anybody's name.
-SIGINT and SIGTERM stop the inbox: requests in flight get three seconds, and calls that wait are kept in the store.
-${CODES}`;
 
 /** Runs one command line to its end. Prints; throws nothing. */
 export async function run(argv: readonly string[], io: Io, signal: AbortSignal): Promise<ExitCode> {
@@ -125,6 +74,11 @@ function build(
       .usage(`<url> <${operand}> [options]\n       parley ${verb} <${operand}> [options] -- <command> [args...]`)
       .argument("<operands...>", `the server's URL and the ${operand}, or the ${operand} alone`)
       .addOption(new Option("--answers <file>", "answer questions from this file"))
+      .addOption(new Option("--policy <file>", "let the rules of this file decide first"))
+      .addOption(new Option("--record <file>", "write a transcript to this new file"))
+      .addOption(
+        new Option("--record-keep <what>", "state or secrets: keep them in it; repeatable").argParser(readKeep),
+      )
       .addOption(new Option("--header <h>", 'send "Name: value" to a URL; repeatable').argParser(collect))
       .addOption(new Option("--json", "print one JSON object"))
       .addHelpText("after", CALL_HELP)
@@ -155,6 +109,48 @@ function build(
     });
 
   program
+    .command("replay")
+    .description("make a recorded call again and say what is different")
+    .usage("<transcript> <url> [options]\n       parley replay <transcript> [options] -- <command> [args...]")
+    .argument("<operands...>", "the transcript, and the server's URL")
+    .addOption(new Option("--answers <file>", "answers to give instead of the recorded ones, by key"))
+    .addOption(new Option("--args <json>", "arguments to send instead of the recorded ones, one JSON object"))
+    .addOption(new Option("--answer-changed", "give the recorded answer to a question that has changed, too"))
+    .addOption(new Option("--header <h>", 'send "Name: value" to a URL; repeatable').argParser(collect))
+    .addOption(new Option("--json", "print one JSON object"))
+    .addHelpText("after", REPLAY_HELP)
+    .action(async (operands: string[], flags: ReplayFlags) => {
+      if (operands.length > 2) throw new CommanderError(EXIT.usage, "excess", "too many arguments for replay");
+      const { replay } = await import("./replay/replay.ts");
+      ended(await replay({ operands, command, flags }, io, signal));
+    });
+
+  program
+    .command("policy")
+    .description("look at a policy file")
+    .command("check")
+    .description("say whether a policy file is right, and which of its rules would decide")
+    .argument("<file>", "the policy")
+    .addOption(new Option("--server <id>", "your own name for the server that asks"))
+    .addOption(new Option("--tool <name>", "the tool that is called").conflicts(["prompt", "resource"]))
+    .addOption(new Option("--prompt <name>", "the prompt that is got").conflicts(["tool", "resource"]))
+    .addOption(new Option("--resource <uri>", "the resource that is read").conflicts(["tool", "prompt", "args"]))
+    .addOption(new Option("--args <json>", "arguments, one JSON object"))
+    .addOption(new Option("--key <key>", "the question's key"))
+    .addOption(new Option("--question <file>", "the question, as the server sends it; - for standard input"))
+    .addOption(
+      new Option("--transcript <file>", "the questions of a transcript").conflicts(["server", "tool", "question"]),
+    )
+    .addOption(new Option("--harmless", "the server says that the tool does no harm"))
+    .addOption(new Option("--json", "print one JSON object"))
+    .addHelpText("after", POLICY_HELP)
+    .action(async (file: string, flags: CheckFlags) => {
+      noCommand(command);
+      const { check } = await import("./policy/check.ts");
+      await check(file, flags, io);
+    });
+
+  program
     .command("keygen")
     .description("print a fresh key for PARLEY_KEYS; its id goes to standard error")
     .option("--json", "print one JSON object with key and id")
@@ -181,6 +177,11 @@ function readPort(text: string): number {
 function readHost(text: string): string {
   if (!/^[\w.:-]+$/.test(text)) throw new InvalidArgumentError("It is not a host name or address.");
   return text;
+}
+
+function readKeep(value: string, before: string[] | undefined): string[] {
+  if (value !== "state" && value !== "secrets") throw new InvalidArgumentError("It is neither state nor secrets.");
+  return collect(value, before);
 }
 
 function collect(value: string, before: string[] | undefined): string[] {

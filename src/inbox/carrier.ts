@@ -7,9 +7,10 @@ import type { CallEvent } from "../calls/events.ts";
 import { ParleyError } from "../errors.ts";
 import type { PendingCall } from "../pending/call.ts";
 import type { PendingStore } from "../pending/contract.ts";
-import { claim, end, isHeldBy, withEvent } from "../pending/rules.ts";
+import { end, withEvent } from "../pending/rules.ts";
 import { renderResult } from "../present/result.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
+import { Claims } from "./claims.ts";
 import type { Connections } from "./connections.ts";
 import { neverSent, reasonText } from "./failures.ts";
 import type { ResolvedInboxOptions } from "./options.ts";
@@ -17,13 +18,13 @@ import { consult, parked, resumable } from "./parking.ts";
 import { Run } from "./run.ts";
 import { viewOf } from "./view.ts";
 
-/** Wait before a server that cannot be reached is tried again, in ms. */
-const RETRY_MS = 5000;
 /** Longest text of a result that is kept, in characters. */
 const MAX_RESULT = 200_000;
 
 const INTERRUPTED =
   "This host ended while the first request was on its way. It may have reached the server: look there, then start the call again.";
+
+const TOO_OLD = "The server speaks no revision in which a call can wait; the inbox needs 2026-07-28. Nothing was sent.";
 
 export interface CarrierSetting {
   readonly options: ResolvedInboxOptions;
@@ -36,11 +37,13 @@ export interface CarrierSetting {
 
 export class Carrier {
   readonly #setting: CarrierSetting;
+  readonly #claims: Claims;
   readonly #runs = new Map<string, Run>();
   readonly #work = new Set<Promise<void>>();
 
   constructor(setting: CarrierSetting) {
     this.#setting = setting;
+    this.#claims = new Claims(setting.options, setting.store, setting.owner);
   }
 
   get size(): number {
@@ -83,37 +86,18 @@ export class Carrier {
   }
 
   async #carry(id: string, run: Run): Promise<void> {
-    const { store, options, owner } = this.#setting;
     while (!run.end.signal.aborted && !run.leaving) {
-      const now = options.clock.now();
-      const call = await store.update(id, (one) => claim(one, owner, now, options.leaseMs));
+      const call = await this.#claims.take(id);
       if (call === undefined) return;
-      const stop = this.#keepClaim(id, run);
+      const stop = this.#claims.keep(id, run);
       try {
         await this.#advance(call, run);
         await run.writes;
       } finally {
         stop();
-        await this.#change(id, ({ claim: _claim, ...rest }) => rest, true);
+        await this.#claims.release(id);
       }
     }
-  }
-
-  /** Renews the claim; a call that is no longer ours (stopped elsewhere, or taken over) is dropped. */
-  #keepClaim(id: string, run: Run): () => void {
-    const { options } = this.#setting;
-    const beat = () => {
-      const until = options.clock.now() + options.leaseMs;
-      this.#change(id, (call) => ({ ...call, claim: { owner: this.#setting.owner, until } }), true)
-        .then((held) => {
-          if (!held) this.drop(id);
-        })
-        .catch(options.onError);
-      stop = options.clock.after(options.leaseMs / 3, beat);
-    };
-    let stop = options.clock.after(options.leaseMs / 3, beat);
-    run.end.signal.addEventListener("abort", () => stop(), { once: true });
-    return () => stop();
   }
 
   async #advance(call: PendingCall, run: Run): Promise<void> {
@@ -128,6 +112,7 @@ export class Carrier {
         ? this.#end(call, "failed", reasonText(call.server, error))
         : this.#wait(call, error, false);
     }
+    if (client.getProtocolEra() !== "modern") return this.#end(call, "failed", TOO_OLD);
     try {
       const driver = await this.#drive(call, run, this.#callsFor(call, client, run));
       await run.writes;
@@ -159,7 +144,7 @@ export class Carrier {
   async #drive(call: PendingCall, run: Run, calls: Calls): Promise<Call> {
     const { signal } = run.end;
     if (call.saved === undefined) {
-      await this.#change(call.id, (one) => ({ ...one, opened: true }), true);
+      await this.#claims.change(call.id, (one) => ({ ...one, opened: true }), true);
       const onOpen = (driver: Call): void => {
         run.driver = driver;
       };
@@ -187,7 +172,7 @@ export class Carrier {
     run.watch(event.type);
     const at = this.#setting.options.clock.now();
     const write = (change: (call: PendingCall) => PendingCall): void => {
-      run.writes = run.writes.then(() => this.#change(id, change)).catch(this.#setting.options.onError);
+      run.writes = run.writes.then(() => this.#claims.change(id, change)).catch(this.#setting.options.onError);
     };
     if (event.type === "leg" && event.answered.length > 0) {
       write((call) => (call.history.at(-1)?.type === "sent" ? call : withEvent(call, at, { type: "sent" })));
@@ -209,7 +194,7 @@ export class Carrier {
       version: info.version,
       ...(info.title !== undefined && { title: info.title }),
     };
-    await this.#change(call.id, (one) => {
+    await this.#claims.change(call.id, (one) => {
       const asked = parked({ ...one, ...(claimed && { claimed }) }, driver.toJSON(), driver.questions, at);
       // Before anybody waits for an answer to what nobody can be shown (B40): the error names the question.
       for (const question of asked.questions) viewOf(asked, question, this.#setting.options);
@@ -222,20 +207,21 @@ export class Carrier {
     const text = whole.length > MAX_RESULT ? `${whole.slice(0, MAX_RESULT)} …` : whole;
     const isError = result !== undefined && "isError" in result && result.isError === true;
     const at = this.#setting.options.clock.now();
-    await this.#change(call.id, (one) => end(one, at, "complete", undefined, { text, isError }));
+    await this.#claims.change(call.id, (one) => end(one, at, "complete", undefined, { text, isError }));
   }
 
   async #end(call: PendingCall, state: "failed", reason: string): Promise<void> {
     const at = this.#setting.options.clock.now();
-    await this.#change(call.id, (one) => end(one, at, state, reason));
+    await this.#claims.change(call.id, (one) => end(one, at, state, reason));
   }
 
   /** The answers are kept: they go out again by themselves only if they certainly have not been out yet (B24). */
   async #wait(call: PendingCall, error: unknown, sent: boolean): Promise<void> {
-    const at = this.#setting.options.clock.now();
+    const { clock, retryMs } = this.#setting.options;
+    const at = clock.now();
     const problem = reasonText(call.server, error);
-    const pause = sent ? ({ type: "lost" } as const) : ({ type: "unreachable", at: at + RETRY_MS } as const);
-    await this.#change(call.id, (one) => {
+    const pause = sent ? ({ type: "lost" } as const) : ({ type: "unreachable", at: at + retryMs } as const);
+    await this.#claims.change(call.id, (one) => {
       const paused: PendingCall = { ...one, pause, problem };
       return one.pause === undefined ? withEvent(paused, at, { type: "waiting_on_server" }) : paused;
     });
@@ -246,15 +232,6 @@ export class Carrier {
     if (method !== "tools/call") return true;
     const tool = await this.#setting.connections.tool(server, target).catch(() => undefined);
     return !(tool?.annotations?.readOnlyHint === true || tool?.annotations?.destructiveHint === false);
-  }
-
-  /** Changes the call while this process holds it; `false` when it does not any more. */
-  async #change(id: string, change: (call: PendingCall) => PendingCall, quiet = false): Promise<boolean> {
-    const { store, owner } = this.#setting;
-    const held = await store.update(id, (call) =>
-      isHeldBy(call, owner) ? { call: change(call), quiet, value: true } : { value: false },
-    );
-    return held === true;
   }
 }
 

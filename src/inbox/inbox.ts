@@ -13,13 +13,10 @@ import { ModelRuns } from "./model-runs.ts";
 import { type InboxOptions, type ResolvedInboxOptions, resolveInboxOptions } from "./options.ts";
 import { toolItems } from "./tools.ts";
 import { callItem, callView, isWaitingOnServer } from "./view.ts";
+import { Watch } from "./watch.ts";
 
 /** Calls on one page of {@link Inbox.view}. */
 const PAGE = 50;
-/** Calls carried on at once. */
-const MAX_RUNS = 16;
-/** Changes of other processes read at once. */
-const MAX_CHANGES = 500;
 
 /** Calls that wait for people: started, shown, decided and carried on, whatever surface draws them. */
 export interface Inbox {
@@ -69,20 +66,17 @@ class LastingInbox implements Inbox {
   readonly #connections: Connections;
   readonly #carrier: Carrier;
   readonly #models: ModelRuns;
-  #since: number;
-  #stopTick: () => void = () => {};
-  #ticking: Promise<void>;
-  #closed = false;
+  readonly #watch: Watch;
 
   constructor(options: ResolvedInboxOptions) {
     this.#options = options;
-    this.#since = options.clock.now();
     this.#store = this.#events.watch(options.store);
     this.#connections = new Connections(options.servers, () => this.#events.emit({ type: "servers" }));
     this.#models = new ModelRuns(options, this.#store);
     const owner = randomBytes(9).toString("base64url");
     this.#carrier = new Carrier({ options, store: this.#store, connections: this.#connections, owner });
-    this.#ticking = this.#tick();
+    const expire = (id: string) => this.#expire(id);
+    this.#watch = new Watch({ options, store: this.#store, events: this.#events, carrier: this.#carrier, expire });
   }
 
   async view(after?: string): Promise<InboxView> {
@@ -176,9 +170,7 @@ class LastingInbox implements Inbox {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#stopTick();
-    await this.#ticking;
+    await this.#watch.close();
     await Promise.all([this.#carrier.close(), this.#models.close()]);
     await this.#connections.close();
   }
@@ -240,30 +232,6 @@ class LastingInbox implements Inbox {
       after = page.next;
     }
     for (const id of live) await this.#end(id, reason);
-  }
-
-  /** Looks at the store, again and again: for what other processes did, and for what is due. */
-  async #tick(): Promise<void> {
-    try {
-      const changes = await this.#store.changes(this.#since, MAX_CHANGES);
-      this.#events.told(changes);
-      // Another process may have stopped what is carried on here.
-      for (const change of changes) if (hasEnded(change)) this.#carrier.drop(change.id);
-      // Of the last moment more may come; the same version is not told twice.
-      this.#since = Math.max(this.#since, changes.at(-1)?.changedAt ?? 0);
-      const room = MAX_RUNS - this.#carrier.size;
-      const due = room > 0 ? await this.#store.due(this.#connections.names, room) : [];
-      for (const id of due) {
-        await this.#expire(id);
-        this.#carrier.carry(id);
-      }
-    } catch (error) {
-      this.#options.onError(error);
-    }
-    if (this.#closed) return;
-    this.#stopTick = this.#options.clock.after(this.#options.pollMs, () => {
-      this.#ticking = this.#tick();
-    });
   }
 }
 

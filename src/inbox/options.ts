@@ -45,6 +45,8 @@ export interface InboxOptions {
   readonly leaseMs?: number;
   /** How often the store is looked at for what other processes did, and for what is due. Default 1000. */
   readonly pollMs?: number;
+  /** Wait before a server that could not be reached is tried again. Default 5000. */
+  readonly retryMs?: number;
   /** How long requests on the wire may take once `close` was called. Default 3000. */
   readonly graceMs?: number;
   /** Default: the system's. */
@@ -66,6 +68,7 @@ const DEFAULTS = {
   pacing: { initialMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 },
   leaseMs: 30_000,
   pollMs: 1000,
+  retryMs: 5000,
   graceMs: 3000,
   clock: systemClock,
   onError: (): void => {},
@@ -82,7 +85,7 @@ export function resolveInboxOptions(options: InboxOptions): ResolvedInboxOptions
   for (const [name, server] of Object.entries(resolved.servers)) {
     if (name === "" || typeof server?.connect !== "function") throw bad(`servers.${name}`, "must have connect()");
   }
-  for (const name of ["modelTimeoutMs", "leaseMs", "pollMs", "graceMs"] as const) {
+  for (const name of ["modelTimeoutMs", "leaseMs", "pollMs", "retryMs", "graceMs"] as const) {
     if (!(Number.isFinite(resolved[name]) && resolved[name] >= 1)) throw bad(name, "must be 1 or more milliseconds");
   }
   if (resolved.modelTools && resolved.model === undefined) throw bad("modelTools", "needs a model");

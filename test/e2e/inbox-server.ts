@@ -34,6 +34,8 @@ export interface Knobs {
   done: boolean;
   /** Held until it is called, if set: a request on its way. */
   hold?: Promise<unknown>;
+  /** The connection breaks when a request has come in. */
+  cut: boolean;
   /** What the tool `rude` asks. */
   rude: unknown;
 }
@@ -111,7 +113,7 @@ export interface HandServer {
 
 /** @param port 0 for any: a server that is started again takes the one it had. */
 export async function handServer(port = 0): Promise<HandServer> {
-  const knobs: Knobs = { done: false, rude: {} };
+  const knobs: Knobs = { done: false, cut: false, rude: {} };
   const handler = createMcpHandler(() => author(knobs));
   const handle = toNodeHandler(handler);
   const legs: Leg[] = [];
@@ -125,6 +127,7 @@ export async function handServer(port = 0): Promise<HandServer> {
       if (!res.writableFinished) hooks.onAbort();
     });
     if (/^(tools\/call|prompts\/get|resources\/read)$/.test(body.method)) legs.push(body);
+    if (knobs.cut) return void req.socket.destroy();
     if (body.params?.["name"] === "rude") {
       // What the SDK's server would not send.
       const result = { resultType: "input_required", inputRequests: { q: knobs.rude }, requestState: STATE };

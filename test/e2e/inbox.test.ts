@@ -1,5 +1,7 @@
 /** The inbox over real HTTP, in front of a real SDK server: what a person can do, and what is sent for it. */
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/calls/clock.ts";
 import type { CallView } from "../../src/inbox/api.ts";
 import { memoryPending } from "../../src/pending/memory.ts";
 import type { Policy } from "../../src/policy/decision.ts";
@@ -90,19 +92,13 @@ describe("inbox", () => {
   });
 
   it("a question whose time is over is expired: 410, nothing is sent, and it stays to be seen", async () => {
-    let now = Date.now();
-    const clock = {
-      now: () => now,
-      after: (ms: number, back: () => void) => {
-        const timer = setTimeout(back, Math.min(ms, 20));
-        return () => clearTimeout(timer);
-      },
-    };
+    let ahead = 0;
+    const clock = { ...systemClock, now: () => Date.now() + ahead };
     const { browser, server } = await world({ humanTimeoutMs: 5000, clock });
     const page = await browser();
     const call = await page.asked("desk", "confirm");
-    expect(call.answerBy, "the deadline is shown").toBeGreaterThan(now);
-    now += 5000;
+    expect(call.answerBy, "the deadline is shown").toBeGreaterThan(Date.now());
+    ahead = 5000;
     const late = await page.decide(call, yes);
     expect([late.status, late.body.error]).toEqual([410, expect.objectContaining({ code: "expired" })]);
     const ended = await page.until(call.id, over);
@@ -408,8 +404,8 @@ describe("inbox", () => {
     expect((await page.get<CallView>(`/api/calls/${call.id}`)).body.state).toBe("stopped");
   });
 
-  it("a call to a server that is away fails at once; one that waits for it goes on when it is back", async () => {
-    const { browser, server } = await world({
+  it("a call to a server that is away fails at once, and says why", async () => {
+    const { browser } = await world({
       servers: { gone: { connect: () => Promise.reject(new Error("no route")) } },
     });
     const page = await browser();
@@ -421,25 +417,63 @@ describe("inbox", () => {
     expect((await page.inbox()).servers.find((one) => one.id === "gone")).toMatchObject({ status: "unreachable" });
     const tools = await page.get<{ error: { code: string } }>("/api/servers/gone/tools");
     expect([tools.status, tools.body.error.code]).toEqual([502, "unreachable"]);
+  });
 
+  it("K12: a server of the 2025 era, which asks while the request is open, is not called at all", async () => {
+    const { browser, server } = await world({
+      servers: {
+        old: {
+          connect: async () => {
+            const client = new Client({ name: "old", version: "1" }, { versionNegotiation: { mode: "legacy" } });
+            await client.connect(new StreamableHTTPClientTransport(new URL(server.url)) as never);
+            return client;
+          },
+        },
+      },
+    });
+    const page = await browser();
+    const { id } = await page.start("old", "confirm");
+    expect(await page.until(id, over)).toMatchObject({
+      state: "failed",
+      problem: expect.stringContaining("2026-07-28"),
+    });
+    expect(server.legs).toHaveLength(0);
+  });
+
+  it("answers that did not get through go out by themselves when the server is back", async () => {
+    const { browser, server } = await world({ retryMs: 300 });
+    const page = await browser();
     const call = await page.asked("desk", "confirm");
     const port = Number(new URL(server.url).port);
     await server.close();
     await page.decide(call, yes);
     const stuck = await page.until(call.id, ({ problem }) => problem !== undefined);
-    expect(stuck).toMatchObject({
-      state: "sending",
-      waitingOnServer: true,
-      problem: expect.stringContaining("ECONNREFUSED"),
-    });
+    expect(stuck).toMatchObject({ state: "sending", waitingOnServer: true });
+    expect(stuck.problem).toContain("ECONNREFUSED");
     const again = await handServer(port);
-    try {
-      await page.post(`/api/calls/${call.id}/check`);
-      expect(await page.until(call.id, over)).toMatchObject({ state: "complete" });
-      expect(again.legs.map(answersOf)).toEqual([{ ok: yes }]);
-    } finally {
-      await again.close();
-    }
+    onTestFinished(() => again.close());
+    expect(await page.until(call.id, over)).toMatchObject({ state: "complete" });
+    expect(again.legs.map(answersOf)).toEqual([{ ok: yes }]);
+  });
+
+  it("B24: answers that may have got through go out again because a person says so, and not before", async () => {
+    const { browser, server } = await world({ retryMs: 1 });
+    const page = await browser();
+    const call = await page.asked("desk", "confirm");
+    server.knobs.cut = true;
+    await page.decide(call, yes);
+    const stuck = await page.until(call.id, ({ problem }) => problem !== undefined);
+    expect(stuck).toMatchObject({ state: "sending", waitingOnServer: true });
+    const sent = server.legs.length;
+    server.knobs.cut = false;
+    // Anything else that takes turns: were it sent again by itself, it would be by then.
+    const other = await page.asked("desk", "confirm");
+    await page.decide(other, yes);
+    await page.until(other.id, over);
+    expect((await page.get<CallView>(`/api/calls/${call.id}`)).body.state).toBe("sending");
+    expect(server.legs.length).toBe(sent + 2);
+    await page.post(`/api/calls/${call.id}/check`);
+    expect((await page.until(call.id, over)).state).toBe("complete");
   });
 
   it("tells what changed, at once", async () => {

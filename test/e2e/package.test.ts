@@ -33,12 +33,19 @@ const VALUES: Record<string, string[]> = {
     "createCalls",
     "createInbox",
     "describeQuestion",
+    "diffCalls",
     "inspectUrl",
     "memoryPending",
     "nameWarnings",
+    "policyResponders",
+    "readPolicy",
+    "readTranscript",
+    "recordTo",
+    "replayCall",
     "systemClock",
     "terminalAvailable",
     "terminalResponders",
+    "toolHarm",
     "visible",
   ],
   "./testing": [
@@ -79,7 +86,14 @@ describe("package", () => {
   it("packs the build, the command and the papers, and no source or test", () => {
     const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { encoding: "utf8" });
     const files = (JSON.parse(packed) as { files: { path: string }[] }[])[0]?.files.map(({ path }) => path) ?? [];
-    for (const file of ["dist/index.js", "dist/cli/main.js", "README.md", "LICENSE", "CHANGELOG.md"])
+    for (const file of [
+      "dist/index.js",
+      "dist/cli/main.js",
+      "schemas/policy.schema.json",
+      "README.md",
+      "LICENSE",
+      "CHANGELOG.md",
+    ])
       expect(files).toContain(file);
     expect(files.filter((file) => /^(src|test|bench|examples)\//.test(file))).toEqual([]);
   });

@@ -18,10 +18,14 @@ const ALLOWED: Record<string, string[]> = {
   sampling: ["errors", "internal", "protocol", "calls"],
   present: ["errors", "internal", "protocol", "calls", "sampling"],
   pending: ["errors", "protocol", "calls", "state", "store"],
-  policy: ["errors", "internal", "protocol", "calls"],
+  policy: ["errors", "internal", "protocol", "calls", "present"],
+  transcript: ["errors", "internal", "protocol", "calls"],
   inbox: ["errors", "internal", "protocol", "calls", "sampling", "present", "pending", "policy"],
   testing: ["errors", "protocol", "flow", "server"],
-  cli: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present", "pending", "inbox"],
+  cli: [
+    ...["errors", "internal", "protocol", "flow", "server", "state", "calls", "sampling", "present"],
+    ...["pending", "policy", "transcript", "inbox"],
+  ],
   demo: ["errors", "internal", "protocol", "flow", "server", "state", "calls", "present", "cli"],
 };
 /** Public entries: they gather, and nothing imports them. */

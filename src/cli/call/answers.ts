@@ -1,4 +1,5 @@
 /** Answers from a file: who runs the command answers beforehand, in writing. */
+import { decidedBy } from "../../calls/decider.ts";
 import type { QuestionContext, Responders } from "../../calls/responder.ts";
 import { ParleyError } from "../../errors.ts";
 import { isObject } from "../../internal/json.ts";
@@ -76,7 +77,7 @@ export function scriptedResponders(script: Script, path: string): Responders {
     if (answer === undefined)
       throw unanswerable(key, `${path} has ${answers.length} and it was asked ${time + 1} times`);
     if (kindOf(answer) !== wanted) throw unanswerable(key, `its answer in ${path} is not of the kind ${wanted}`);
-    return answer as T;
+    return decidedBy("answers-file", answer as T);
   };
   const all = [...script.values()].flatMap(({ answers }) => answers);
   const has = (kind: Kind) => all.some((answer) => kindOf(answer) === kind);

@@ -1,22 +1,30 @@
 /** `parley call`, `parley prompt` and `parley read`: one call, all its rounds. */
+import { resolve } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import type { CallParams, CallResults } from "../../calls/call.ts";
 import { createCalls } from "../../calls/calls.ts";
 import type { CallEvent } from "../../calls/events.ts";
 import type { Responders } from "../../calls/responder.ts";
+import { messageOf } from "../../errors.ts";
+import { type FilePolicy, type PolicyRecord, policyResponders, toolHarm } from "../../policy/index.ts";
 import { terminalResponders } from "../../present/index.ts";
 import { jsonText, renderResult } from "../../present/result.ts";
 import type { MrtrMethod } from "../../protocol/types.ts";
-import { EXIT, type ExitCode, errorLine, usageError } from "../exit.ts";
+import { type Recording, recordTo, type TranscriptKeep } from "../../transcript/index.ts";
+import { EXIT, type ExitCode, errorLine, oneLine, usageError } from "../exit.ts";
 import { reportFailure } from "../failure.ts";
 import { parseObject } from "../files.ts";
 import type { Io } from "../io.ts";
+import { readPolicyFile } from "../policy/file.ts";
 import { readScript, scriptedResponders } from "./answers.ts";
 import { connect, peerName, readPeer } from "./peer.ts";
 
 export interface CallFlags {
   readonly args?: string;
   readonly answers?: string;
+  readonly policy?: string;
+  readonly record?: string;
+  readonly recordKeep?: readonly string[];
   readonly header?: readonly string[];
   readonly json?: boolean;
 }
@@ -39,22 +47,42 @@ interface Round {
 /** Drives the call to its end and prints it. Returns the exit code; throws nothing. */
 export async function call(line: CallLine, io: Io, signal: AbortSignal): Promise<ExitCode> {
   const rounds: Round[] = [];
+  const decisions: PolicyRecord[] = [];
+  const { flags } = line;
+  // A policy's decisions are part of the record of a call (D1).
+  const told = () => ({ rounds, ...(flags.policy !== undefined && { decisions }) });
   let server: string | undefined;
   try {
-    const { peer, name } = readPeer(line.operands, line.command, line.flags.header ?? []);
+    const { peer, name } = readPeer(line.operands, line.command, flags.header ?? []);
     server = peerName(peer);
-    const params = readParams(line.method, name, line.flags.args);
-    const responders = await readResponders(line.flags.answers, io);
+    const params = readParams(line.method, name, flags.args);
+    const surface = await readResponders(flags.answers, io);
+    const policy = await readPolicyOf(flags, io);
+    if (flags.record === undefined && flags.recordKeep !== undefined)
+      throw usageError("--record-keep goes with --record only", "name the file with --record, or leave it out");
     const client = await connect(peer, io.err, signal);
+    let recording: Recording | undefined;
     try {
-      const result = await drive(client, { method: line.method, params, server, responders, rounds, signal });
-      return print(line, name, { result, rounds }, io);
+      recording = openRecording(flags, io);
+      const about = { server, method: line.method, target: name };
+      const onDecision = (decision: PolicyRecord) => {
+        decisions.push(decision);
+        if (decision.action !== "ask") io.err(decisionLine(decision));
+      };
+      const responders =
+        policy === undefined
+          ? surface
+          : policyResponders(policy, surface, { about, onDecision, destructive: toolHarm(client) });
+      const setting = { method: line.method, params, server, responders, rounds, signal, recording };
+      const result = await drive(client, setting);
+      return print(line, name, { result, ...told() }, io);
     } finally {
       await client.close();
+      closeRecording(recording, flags, io);
     }
   } catch (error) {
     const { exit, code, message } = reportFailure(error, io, server);
-    if (line.flags.json === true) io.out(jsonText({ error: { code, message }, rounds }));
+    if (flags.json === true) io.out(jsonText({ error: { code, message }, ...told() }));
     return exit;
   }
 }
@@ -66,17 +94,18 @@ interface Drive {
   readonly responders: Responders;
   readonly rounds: Round[];
   readonly signal: AbortSignal;
+  readonly recording: Recording | undefined;
 }
 
 async function drive(client: Client, setting: Drive): Promise<CallResults[MrtrMethod]> {
-  const { method, params, server, responders, rounds, signal } = setting;
+  const { method, params, server, responders, rounds, signal, recording } = setting;
   const onEvent = (event: CallEvent) => {
     const ms = "ms" in event ? Math.round(event.ms) : 0;
     if (event.type === "interim") {
       rounds.push({ questions: event.questions.map(({ key }) => key), stateBytes: event.stateBytes, ms });
     } else if (event.type === "complete") rounds.push({ questions: [], stateBytes: 0, ms });
   };
-  const calls = createCalls(client, { server, responders, onEvent });
+  const calls = createCalls(client, { server, responders, onEvent, ...(recording && { recorder: recording }) });
   return (await calls.open(method, params, { signal })).run();
 }
 
@@ -98,10 +127,36 @@ async function readResponders(answers: string | undefined, io: Io): Promise<Resp
   return answers === undefined ? terminalResponders() : scriptedResponders(await readScript(answers, io.cwd), answers);
 }
 
+async function readPolicyOf({ policy }: CallFlags, io: Io): Promise<FilePolicy | undefined> {
+  if (policy === undefined) return undefined;
+  return readPolicyFile(policy, io.cwd, {
+    onWarning: ({ rule, key, reason }) => {
+      const what = `the policy's rule ${JSON.stringify(rule)} does not answer ${JSON.stringify(key)}, ${reason}`;
+      io.err(errorLine({ message: `warning: ${what}`, remedy: "a person is asked instead" }));
+    },
+  });
+}
+
+function decisionLine({ rule, action, key }: PolicyRecord): string {
+  return oneLine(`parley: the policy's rule ${JSON.stringify(rule)} says ${action} to ${JSON.stringify(key)}`);
+}
+
+/** Made once there is a server, so that a wrong address leaves no empty file behind. */
+function openRecording({ record, recordKeep = [] }: CallFlags, io: Io): Recording | undefined {
+  return record === undefined ? undefined : recordTo(resolve(io.cwd, record), { keep: recordKeep as TranscriptKeep[] });
+}
+
+function closeRecording(recording: Recording | undefined, { record }: CallFlags, io: Io): void {
+  recording?.close();
+  if (recording?.problem === undefined) return;
+  const message = `warning: the transcript ${record} is not whole (${messageOf(recording.problem)})`;
+  io.err(errorLine({ message, remedy: "the call itself went on" }));
+}
+
 function print(
   { method, flags }: CallLine,
   name: string,
-  outcome: { result: CallResults[MrtrMethod]; rounds: Round[] },
+  outcome: { result: CallResults[MrtrMethod]; rounds: Round[]; decisions?: PolicyRecord[] },
   io: Io,
 ): ExitCode {
   const { result } = outcome;

@@ -1,0 +1,79 @@
+/** What `--help` says beyond the list of flags. */
+export const CODES = `
+Exit codes:
+  0  complete
+  1  the tool reported an error of its own (isError)
+  2  usage: a flag, a file, a module or an option is wrong; nothing was sent
+  3  refused: a question was not answered, because nothing here can, nobody did in time, or you ended the call
+  4  the server, the protocol or the connection failed
+  5  a replay differs from its transcript
+
+Every error is one line on standard error. PARLEY_DEBUG=1 adds a stack, set in.`;
+
+export const CALL_HELP = `
+The server is an address, or a command that speaks MCP on its standard input and output. It must serve revision
+2026-07-28. A command gets this environment, PARLEY_KEYS included.
+
+Questions are answered from the answers file, or else at the terminal. With a file the terminal is not used, and a
+question that the file does not answer fails the call. Without either, nothing is offered to the server.
+At the terminal Escape leaves one question unanswered (a cancel); Ctrl-C ends the call, and nothing more is sent.
+
+The answers file maps a question's key to its answer:
+  {"ok": {"action": "accept", "content": {"confirm": true}},
+   "go": {"action": "decline"},
+   "sum": {"role": "assistant", "content": {"type": "text", "text": "..."}, "model": "mine"},
+   "where": {"roots": [{"uri": "file:///home/me/project"}]}}
+A list holds one answer for each time the question is asked.
+
+A policy decides before the file or the terminal is asked; what its rules do not answer goes there. Each answer of a
+rule is said on standard error by the rule's name. A rule's server is the URL's host with its port, or the command's
+words ("node server.mjs"). See parley policy check --help.
+
+A transcript is for its owner only. It leaves out states, secret-looking fields and what repeats them; --record-keep
+state and --record-keep secrets keep them. See parley replay --help.
+
+--json prints one object: {"result": ..., "rounds": [{"questions": [keys], "stateBytes": n, "ms": n}]}, or
+{"error": {"code": ..., "message": ...}, "rounds": [...]}; with a policy also "decisions": [{"rule", "action", "key", ...}].
+${CODES}`;
+
+export const SERVE_HELP = `
+The module exports flows (or default), an array of tool(), prompt() and resource(); or register(mcpServer, parley);
+or both. It may export name, version and options (for createParley).
+
+The tokens file, for development, maps a bearer token to its caller:
+  {"<token>": {"subject": "alice", "clientId": "cli", "scopes": []}}
+Without it callers are anonymous, and a state is not bound to a caller.
+
+PARLEY_KEYS holds the keys that seal states, newest first, separated by commas (see parley keygen).
+SIGINT and SIGTERM stop the server: requests in flight get three seconds.
+${CODES}`;
+
+export const INBOX_HELP = `
+Calls wait here for a person, who answers them in a browser: open the link that is printed. It works once; Enter
+prints another. A server is an address, or a command that speaks MCP on its standard input and output; quote
+a command with its arguments: --server "files=node files.js". It must serve revision 2026-07-28.
+
+Without --store calls are forgotten when the inbox ends. A file is readable by its owner alone; with PARLEY_KEYS what it
+holds of a call is sealed too. It may be shared by several inboxes on this machine.
+
+Only what can be served is offered to servers: forms and links always, roots with --roots, each time after a yes.
+Every refusal is a person's: when the inbox ends, or time runs out, nothing is sent in anybody's name.
+SIGINT and SIGTERM stop the inbox: requests in flight get three seconds, and calls that wait are kept in the store.
+${CODES}`;
+
+export const REPLAY_HELP = `
+The call is really made: the server does again whatever it does. Questions are told by their keys and their order; the
+server's new states are sent back, and the recorded ones never. An answer to a question whose words or schema have
+changed is not given, and the replay stops there; --answer-changed gives it.
+What the transcript leaves out must be given anew: answers with --answers, arguments with --args.
+
+--json prints one object: {"changed": true, "calls": [{"method": ..., "target": ..., "changes": [...], "stopped": ...}]}.
+${CODES}`;
+
+export const POLICY_HELP = `
+Without more, the file is checked. With --server, --question and one of --tool, --prompt and --resource, or with
+--transcript, it is also said which rule would decide, and why the others do not. Nothing is called.
+The file's format is policy.schema.json of this package, and docs/policy.md explains it.
+
+--json prints one object: {"rules": n, "questions": [{"key": ..., "decision": ..., "rules": [...]}]}.
+${CODES}`;

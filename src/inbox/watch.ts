@@ -1,0 +1,77 @@
+/** Looks at the store, again and again: for what other processes did, and for what is due. */
+import { hasEnded } from "../pending/call.ts";
+import type { PendingStore } from "../pending/contract.ts";
+import type { Carrier } from "./carrier.ts";
+import type { Events } from "./events.ts";
+import type { ResolvedInboxOptions } from "./options.ts";
+
+/** Calls carried on at once. */
+const MAX_RUNS = 16;
+/** Changes of other processes read at once. */
+const MAX_CHANGES = 500;
+
+export interface WatchSetting {
+  readonly options: ResolvedInboxOptions;
+  readonly store: PendingStore;
+  readonly events: Events;
+  readonly carrier: Carrier;
+  /** Ends the call if its time is over. */
+  readonly expire: (id: string) => Promise<void>;
+}
+
+export class Watch {
+  readonly #setting: WatchSetting;
+  readonly #servers: readonly string[];
+  #since: number;
+  #cancel: () => void = () => {};
+  #looking: Promise<void>;
+  #closed = false;
+
+  constructor(setting: WatchSetting) {
+    const { options } = setting;
+    this.#setting = setting;
+    this.#servers = Object.keys(options.servers);
+    this.#since = options.clock.now();
+    this.#looking = this.#look();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancel();
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { options } = this.#setting;
+    try {
+      await this.#hear();
+      await this.#wake();
+    } catch (error) {
+      options.onError(error);
+    }
+    if (this.#closed) return;
+    this.#cancel = options.clock.after(options.pollMs, () => {
+      this.#looking = this.#look();
+    });
+  }
+
+  async #hear(): Promise<void> {
+    const { store, events, carrier } = this.#setting;
+    const changes = await store.changes(this.#since, MAX_CHANGES);
+    events.told(changes);
+    // Another process may have stopped what is carried on here.
+    for (const change of changes) if (hasEnded(change)) carrier.drop(change.id);
+    // Of the last moment more may come; the same version is not told twice.
+    this.#since = Math.max(this.#since, changes.at(-1)?.changedAt ?? 0);
+  }
+
+  async #wake(): Promise<void> {
+    const { store, carrier, expire } = this.#setting;
+    const room = MAX_RUNS - carrier.size;
+    const due = room > 0 ? await store.due(this.#servers, room) : [];
+    for (const id of due) {
+      await expire(id);
+      carrier.carry(id);
+    }
+  }
+}

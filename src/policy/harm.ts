@@ -1,0 +1,22 @@
+import type { Client } from "@modelcontextprotocol/client";
+
+/**
+ * For `destructive` of `policyResponders`: whether a tool may do harm by what its server says of it. Only
+ * `readOnlyHint: true` or `destructiveHint: false` makes it harmless; an unknown tool, no annotations, or a server
+ * that does not answer mean that it may. The list is read when the first question comes, and kept.
+ */
+export function toolHarm(client: Client): (tool: string) => Promise<boolean> {
+  let harmless: Promise<ReadonlySet<string>> | undefined;
+  return async (tool) => {
+    harmless ??= harmlessTools(client).catch(() => new Set<string>());
+    return !(await harmless).has(tool);
+  };
+}
+
+async function harmlessTools(client: Client): Promise<ReadonlySet<string>> {
+  const { tools } = await client.listTools();
+  const harmless = tools.filter(({ annotations }) => {
+    return annotations?.readOnlyHint === true || annotations?.destructiveHint === false;
+  });
+  return new Set(harmless.map(({ name }) => name));
+}
