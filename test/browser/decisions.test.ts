@@ -98,6 +98,17 @@ inBrowser("decisions on the page", () => {
       await expect.poll(() => waiting(id)).toBe(0);
     });
 
+    it("D2: nor one made as the page comes back to the front", async () => {
+      const { id } = await asked();
+      await standStill(tab);
+      await tab.page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+      await tab.page.getByRole("button", { name: /^Decline/ }).click();
+      expect(await waiting(id)).toBe(1);
+      await guardOver(tab);
+      await tab.page.getByRole("button", { name: /^Decline/ }).click();
+      await expect.poll(() => waiting(id)).toBe(0);
+    });
+
     it("D2: nor does one on “review” send what the review shows", async () => {
       const { id } = await asked(form("Terms", {}));
       await standStill(tab);
@@ -127,9 +138,12 @@ inBrowser("decisions on the page", () => {
 
   it("D3: a double click sends one decision", async () => {
     const { id, answers } = await asked();
+    const posts: string[] = [];
+    tab.page.on("request", (request) => request.method() === "POST" && posts.push(request.url()));
     await tab.settled();
     await tab.page.getByRole("button", { name: /^Decline/ }).dblclick();
     await expect.poll(() => state(id)).toBe("complete");
+    expect(posts).toHaveLength(1);
     expect(answers()).toEqual([{ action: "decline" }]);
   });
 

@@ -143,6 +143,25 @@ inBrowser("hostile text on the page", () => {
     });
   });
 
+  it("F5, L7: were there ever markup, the page's policy would stop it and these tests would see it", async () => {
+    await tab.show("#/");
+    await tab.page.evaluate(() => {
+      const script = document.createElement("script");
+      script.textContent = "window.hacked = 1";
+      const picture = new Image();
+      picture.src = "https://evil.example/x.png";
+      document.body.append(script, picture);
+      document.body.setAttribute("style", "display: none");
+      return fetch("https://evil.example/").catch(() => {});
+    });
+    await expect.poll(() => tab.faults.length).toBeGreaterThanOrEqual(4);
+    expect(tab.faults.join()).toMatch(/script-src.*img-src|default-src/s);
+    expect(await tab.page.evaluate(() => "hacked" in window)).toBe(false);
+    expect(tab.outside).toEqual([]);
+    tab.faults.length = 0;
+    await tab.page.reload();
+  });
+
   describe("F4: size", () => {
     it("F4: a megabyte of message is cut, and said to be", async () => {
       const { text } = await shown(confirm("x".repeat(1_000_000)));

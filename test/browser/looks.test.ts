@@ -62,6 +62,27 @@ inBrowser("the page for everybody", () => {
       ["consent to an address", `#/call/${await ask(link(url))}`],
       ["the sampling review", `#/call/${await ask(sampling(request))}`],
       ["the sampling editor", `#/call/${await ask(sampling(request))}`, (tab) => tab.press("Change it first")],
+      [
+        "the review of an answer",
+        `#/call/${await ask(sampling(request))}`,
+        async (tab) => {
+          if ((await tab.page.getByRole("button", { name: "Run it" }).count()) > 0) await tab.press("Run it");
+          await tab.page.getByRole("heading", { name: "What your model answered" }).waitFor();
+        },
+      ],
+      [
+        "a page that did not open",
+        `#/call/${await ask(link("https://bank.example/"))}`,
+        async (tab) => {
+          await tab.page.evaluate(() => {
+            window.open = () => {
+              throw new Error("blocked");
+            };
+          });
+          await tab.press("Open bank.example");
+          await tab.page.getByRole("heading", { name: "The browser did not open the page" }).waitFor();
+        },
+      ],
       ["folders", `#/call/${await ask({ method: "roots/list" })}`],
       [
         "two questions, one to be stopped",
@@ -71,6 +92,8 @@ inBrowser("the page for everybody", () => {
       ["an ended call", `#/call/${await ask()}`],
       ["the inbox", "#/"],
       ["a call to start", "#/start/server", (tab) => tab.page.getByRole("radio", { name: /^ask/ }).check()],
+      ["a call to start with JSON", "#/start/server", (tab) => tab.page.getByRole("radio", { name: /^deep/ }).check()],
+      ["a call that is not there", "#/call/unknown"],
     );
   });
   afterAll(async () => {

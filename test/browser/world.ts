@@ -149,7 +149,7 @@ export async function openTab(
       await page.evaluate((hash) => {
         location.hash = hash;
       }, view);
-      await page.locator("main .card, main article").first().waitFor();
+      await page.locator("main .card, main article, main .notice").first().waitFor();
       await settled();
     },
     async press(button) {

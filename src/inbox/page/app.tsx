@@ -96,8 +96,8 @@ function Ended({ kept }: { kept: boolean }) {
     <Notice tone="bad">
       <FocusHeading level={2}>This browser is not signed in</FocusHeading>
       <p>
-        The inbox is open only to the browser that opened its one-time link. Open the link that the inbox printed when
-        it was started, or restart it for a new one. Nothing was sent in your name.
+        The inbox is open only to browsers that opened a one-time link of its own. Press Enter where it runs for another
+        link, and open that here. Nothing was sent in your name.
         {kept && " What you entered here is kept, and goes on once this browser is signed in."}
       </p>
     </Notice>

@@ -182,6 +182,8 @@ function useNews(call: CallView, news: string) {
 }
 
 function newsText(call: CallView, open: readonly QuestionItem[]): string {
+  if (open.some(({ sampling }) => sampling?.stage === "response"))
+    return "Your model has answered. Read it before it is sent.";
   const [first] = open;
   if (first !== undefined) return `Server “${first.view.server.id}” ${ASKS[first.view.kind]}.`;
   if (call.waitingOnServer === true) return "The server is waiting for something that happens elsewhere.";

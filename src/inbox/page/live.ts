@@ -12,6 +12,8 @@ export interface Live {
 }
 
 const POLL_MS = 3000;
+/** Changes that come together are fetched together. */
+const GATHER_MS = 50;
 
 export function useLive(api: Api): Live {
   const [live, setLive] = useState<Live>({ connection: "connecting", changes: 0 });
@@ -30,6 +32,7 @@ class Line {
   readonly #update: Update;
   #events: EventSource | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #gathering: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
 
   constructor(api: Api, update: Update) {
@@ -67,7 +70,12 @@ class Line {
       clearTimeout(this.#timer);
       this.#say("live");
     };
-    events.onmessage = () => this.#say("live");
+    events.onmessage = () => {
+      this.#gathering ??= setTimeout(() => {
+        this.#gathering = undefined;
+        this.#say("live");
+      }, GATHER_MS);
+    };
     events.onerror = () => {
       // The browser's own retry would not learn a new session; ours asks for one first.
       events.close();

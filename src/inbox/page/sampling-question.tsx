@@ -4,7 +4,7 @@ import type { SamplingView } from "../../present/index.ts";
 import { describeSample, describeSampling } from "../../present/sampling-view.ts";
 import type { SamplingParams, SamplingResult } from "../../protocol/types.ts";
 import type { SamplingStage } from "../api.ts";
-import { FocusHeading, Notice, TooEarly } from "./controls.tsx";
+import { Notice, TooEarly } from "./controls.tsx";
 import type { Decide } from "./decide.ts";
 import { useGuard } from "./guard.ts";
 import { answerTexts, textsOf, withAnswerTexts, withTexts } from "./sampling-edit.ts";
@@ -22,7 +22,7 @@ export function SamplingQuestion({ stage, id, decide }: Props<SamplingStage>) {
     case "running":
       return (
         <>
-          <FocusHeading level={3}>Your model is working</FocusHeading>
+          <h3>Your model is working</h3>
           <p>Its answer comes here first. Nothing goes to the server before you have read it.</p>
         </>
       );
@@ -96,7 +96,7 @@ function Response({ stage, id, decide }: Props<StageOf<"response">>) {
   const view = result === stage.result ? stage.view : describeSample(result);
   return (
     <div {...guard.props}>
-      <FocusHeading level={3}>What your model answered</FocusHeading>
+      <h3>What your model answered</h3>
       <p class="hint">
         {result === stage.result
           ? "Nothing has been sent to the server yet."

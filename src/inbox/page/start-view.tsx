@@ -93,7 +93,9 @@ function Arguments({ server, tool }: { server: ServerItem; tool: ToolItem }) {
   const { api } = usePage();
   const [problem, setProblem] = useState<string>();
   const start = async (values: Readonly<Record<string, unknown>>): Promise<Problems | undefined> => {
-    const request: StartRequest = { server: server.id, method: tool.method, target: tool.target, arguments: values };
+    const { method, target } = tool;
+    const given = method === "resources/read" ? {} : { arguments: values };
+    const request: StartRequest = { server: server.id, method, target, ...given };
     const reply = await api.post<CallView>("/api/calls", request);
     setProblem(reply.ok ? undefined : reply.problem.message);
     if (reply.ok) go({ view: "call", id: reply.value.id });
