@@ -180,6 +180,19 @@ inBrowser("web addresses on the page", () => {
       await tab.page.reload();
     });
 
+    it("L8: when the inbox cannot be told, the page is not opened a second time", async () => {
+      const { id, answer } = await asked("https://bank.example/once");
+      await tab.page.route("**/questions/*", (route) => route.abort());
+      await tab.press(/^Open /);
+      await tab.page.getByRole("heading", { name: "The page opened, but the server was not told" }).waitFor();
+      expect(await state(id)).toBe("waiting");
+      await tab.page.unroute("**/questions/*");
+      await tab.press("Tell it now");
+      expect(await answer()).toEqual({ action: "accept" });
+      expect(tab.outside).toEqual(["https://bank.example/once"]);
+      tab.outside.length = 0;
+    });
+
     it("L8, E14: nothing opens by Enter, by Escape or by leaving", async () => {
       const { id } = await asked(`https://bank.example/enter`);
       for (const key of ["Enter", "Enter", "Escape"]) await tab.page.keyboard.press(key);

@@ -57,15 +57,33 @@ export function Address({ url }: { url: AcceptableUrl }) {
 type Props = { decide: Decide; id: string; url: AcceptableUrl };
 
 function First({ decide, id, url }: Props) {
-  const [asking, setAsking] = useState<"no" | "opening" | "unknown" | "blocked">("no");
+  const [asking, setAsking] = useState<"no" | "opening" | "untold" | "unknown" | "blocked">("no");
   const guard = useGuard(`${id} ${asking}`);
   const open = async () => {
     if (asking === "opening" || decide.busy) return;
     setAsking("opening");
     const opened = await openPage(url.href);
-    if (opened === "opened") await decide.decide({ action: "accept" });
+    if (opened === "opened") await tell();
     else setAsking(opened);
   };
+  /** Once the page is open it is not opened again, whatever becomes of the telling. */
+  const tell = async () => {
+    if ((await decide.decide({ action: "accept" })) !== undefined) setAsking("untold");
+  };
+  if (asking === "untold") {
+    return (
+      <div {...guard.props}>
+        <FocusHeading level={3}>The page opened, but the server was not told</FocusHeading>
+        <TooEarly pressedEarly={guard.pressedEarly} />
+        <div class="actions">
+          <button type="button" class="primary" onClick={() => void tell()}>
+            Tell it now
+          </button>
+          <WaysOut decide={decide} />
+        </div>
+      </div>
+    );
+  }
   if (asking === "unknown" || asking === "blocked") {
     return (
       <div {...guard.props}>
@@ -80,7 +98,7 @@ function First({ decide, id, url }: Props) {
         <TooEarly pressedEarly={guard.pressedEarly} />
         <div class="actions">
           {asking === "unknown" && (
-            <button type="button" class="primary" onClick={() => void decide.decide({ action: "accept" })}>
+            <button type="button" class="primary" onClick={() => void tell()}>
               Yes, it opened
             </button>
           )}
