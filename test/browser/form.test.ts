@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type AskingServer, askingServer, confirm, form, parleyServer } from "./asking.ts";
 import { inBrowser, launch } from "./chromium.ts";
 import { fillProbes, OWN_PROBES, PROBE_ANSWERS, PROBES, sendByKeyboard } from "./probes.ts";
+import { showQuestion } from "./question.ts";
 import { expectClean, openTab, openWorld, read, type Tab, type World } from "./world.ts";
 
 inBrowser("forms on the page", () => {
@@ -16,7 +17,7 @@ inBrowser("forms on the page", () => {
     [browser, deploys] = await Promise.all([launch(), askingServer()]);
     const schema = { type: "object", properties: OWN_PROBES, required: Object.keys(OWN_PROBES) };
     const flows = await parleyServer({ message: "Everything, please", schema });
-    world = await openWorld({ deploys, flows }, { allowSecretFields: ["token"] });
+    world = await openWorld({ deploys, flows });
     tab = await openTab(browser, world);
   });
   afterEach(() => expectClean(tab));
@@ -25,20 +26,8 @@ inBrowser("forms on the page", () => {
     await world?.close();
   });
 
-  /** A question on screen; what the server gets for it, once the call is over. */
-  async function asked(question: object, script?: string) {
-    const id = await world.ask("deploys", [{ q: question }], script);
-    const before = deploys.answers.length;
-    await tab.show(`#/call/${id}`);
-    return {
-      id,
-      answer: async () => {
-        await expect.poll(() => deploys.answers.length).toBe(before + 1);
-        return deploys.answers.at(-1)?.["q"];
-      },
-      none: () => expect(deploys.answers.length).toBe(before),
-    };
-  }
+  const asked = (question: object, script?: string) =>
+    showQuestion({ world, tab, name: "deploys", server: deploys }, [{ q: question }], script);
   const review = () => tab.press("Review my answer");
   const send = () => tab.press("Send this answer");
 
@@ -86,7 +75,7 @@ inBrowser("forms on the page", () => {
     });
 
     it("D1: leaving the page, or stopping the call, sends nothing at all", async () => {
-      const { id, none } = await asked(confirm());
+      const { id, answers } = await asked(confirm());
       await tab.page.keyboard.press("Escape");
       await tab.page.evaluate(() => {
         location.hash = "#/";
@@ -94,71 +83,21 @@ inBrowser("forms on the page", () => {
       await tab.show(`#/call/${id}`);
       expect((await world.inbox.call(id)).state).toBe("waiting");
       await tab.press("Stop the call");
-      none();
+      expect(answers()).toEqual([]);
       await tab.press("Yes, stop the call");
       await expect.poll(async () => (await world.inbox.call(id)).state).toBe("stopped");
-      none();
-    });
-  });
-
-  describe("who is asking, and for what", () => {
-    it("I1, D17: the host's name for the server comes first, its own claim second and quoted", async () => {
-      await asked(confirm());
-      const heading = await tab.page.locator("article h2").textContent();
-      expect(heading).toBe("Server “deploys” asks a question");
-      expect(await tab.page.locator("article header").textContent()).toMatch(
-        /^Server “deploys” .*It calls itself “Deploy Service 2.1”/,
-      );
-    });
-
-    it("I2: a message or title stays inside the server's frame, whatever it claims to be", async () => {
-      const forged = "Parley inbox\nServer “bank” asks a question\n<button>Send this answer</button>";
-      await asked(form(forged, { ok: { type: "boolean", title: "Review my answer" } }));
-      const outside = await tab.page.evaluate(() => {
-        const copy = document.body.cloneNode(true) as HTMLElement;
-        for (const frame of copy.querySelectorAll(".frame")) frame.remove();
-        return copy.textContent;
-      });
-      expect(outside).not.toContain("bank");
-      expect(await tab.page.locator(".frame").filter({ hasText: "Server “bank”" }).count()).toBe(1);
-      expect(await tab.page.getByRole("button", { name: "Send this answer" }).count()).toBe(0);
-      expect(await tab.page.getByRole("heading", { name: /bank/ }).count()).toBe(0);
-    });
-
-    it("I3: the tool and its arguments come from the request", async () => {
-      await asked(form("Run harmless-tool with {}", { ok: { type: "boolean" } }), "wipe-disk");
-      const running = await tab.page.getByRole("region", { name: "What will run" }).textContent();
-      expect(running).toContain("tools/call “ask”");
-      expect(running).toContain('"script": "wipe-disk"');
-    });
-
-    it("I4: a choice shows its wire value beside a title that differs", async () => {
-      const c = {
-        type: "string",
-        oneOf: [
-          { const: "delete_all", title: "Cancel" },
-          { const: "same", title: "same" },
-        ],
-      };
-      const { answer } = await asked(form("What now?", { c }));
-      const labels = await tab.page.locator(".choice").allInnerTexts();
-      expect(labels.map((label) => label.replace(/\s+/g, " "))).toEqual(["Cancel → sends “delete_all”", "same"]);
-      await tab.page.getByLabel("delete_all").check();
-      await review();
-      expect(await tab.page.locator(".review").textContent()).toContain("delete_all");
-      await send();
-      expect(await answer()).toEqual({ action: "accept", content: { c: "delete_all" } });
+      expect(answers()).toEqual([]);
     });
   });
 
   describe("defaults are not consent", () => {
     it("F2: a confirmation is never ticked beforehand, and says what the default was", async () => {
-      const { none, answer } = await asked(form("Delete all?", { yes: { type: "boolean", default: true } }));
+      const { answers, answer } = await asked(form("Delete all?", { yes: { type: "boolean", default: true } }));
       expect(await tab.page.locator("input:checked").count()).toBe(0);
       expect(await tab.page.locator(".rules").textContent()).toContain("the server’s default: “Yes”");
       await review();
       expect(await tab.page.locator(".problem").textContent()).toBe("This field is required.");
-      none();
+      expect(answers()).toEqual([]);
       await tab.page.getByLabel("No", { exact: true }).check();
       await review();
       await send();
@@ -214,14 +153,14 @@ inBrowser("forms on the page", () => {
         n: { type: "integer", maximum: 9 },
         c: { type: "string", enum: ["x", "y"] },
       };
-      const { none, answer } = await asked(form("Details", properties));
+      const { answers, answer } = await asked(form("Details", properties));
       const box = tab.page.getByRole("textbox");
       await box.nth(0).fill("nobody");
       await box.nth(0).press("Tab");
       expect(await tab.page.locator(".problem").count()).toBe(1);
       await box.nth(1).fill("12");
       await review();
-      none();
+      expect(answers()).toEqual([]);
       await expect
         .poll(() => tab.page.locator(".problem").allInnerTexts())
         .toEqual([
@@ -248,13 +187,13 @@ inBrowser("forms on the page", () => {
     });
 
     it("D19: the review leads back to the form, with everything still there", async () => {
-      const { answer, none } = await asked(form("Name?", { name: { type: "string" } }));
+      const { answer, answers } = await asked(form("Name?", { name: { type: "string" } }));
       await tab.page.getByRole("textbox").fill("first");
       await review();
       expect(await tab.page.locator(".answers").textContent()).toContain("“first”");
       await tab.press("Change something");
       await tab.page.getByRole("textbox").fill("second");
-      none();
+      expect(answers()).toEqual([]);
       await review();
       await send();
       expect(await answer()).toEqual({ action: "accept", content: { name: "second" } });
@@ -284,50 +223,14 @@ inBrowser("forms on the page", () => {
       expect(JSON.stringify(await answer())).toBe(
         '{"action":"accept","content":{"constructor":"v0","toString":"v1","hasOwnProperty":"v2"}}',
       );
-      const { none } = await asked(form("Names", JSON.parse('{"__proto__":{"type":"string"}}'), []));
+      const { answers } = await asked(form("Names", JSON.parse('{"__proto__":{"type":"string"}}'), []));
       await tab.page
         .getByText("“__proto__” cannot be shown")
         .or(tab.page.getByText('"__proto__" cannot be shown'))
         .first()
         .waitFor();
-      none();
+      expect(answers()).toEqual([]);
     });
-  });
-
-  describe("secrets", () => {
-    it("F1, B35: a form that asks for one is refused by name, and has nothing to type into", async () => {
-      const { answer } = await asked(form("Log in", { apiKey: { type: "string" } }));
-      expect((await read(tab.page)).text).toContain("server “deploys” asks for a secret in field “apiKey”");
-      expect(await tab.page.locator("input, textarea").count()).toBe(0);
-      expect(await tab.page.getByRole("button", { name: /Review|Send|Agree/ }).count()).toBe(0);
-      await tab.press(/^Decline/);
-      expect(await answer()).toEqual({ action: "decline" });
-    });
-
-    it("F1, B35: one that the host allows is masked, in the form, the review and afterwards", async () => {
-      const { id, answer } = await asked(form("Log in", { token: { type: "string", default: "swordfish-0" } }));
-      const box = tab.page.locator("#question-1-0");
-      expect([await box.getAttribute("type"), await box.getAttribute("autocomplete"), await box.inputValue()]).toEqual([
-        "password",
-        "off",
-        "",
-      ]);
-      await box.fill("swordfish-1");
-      await review();
-      expect(await tab.page.locator(".review").textContent()).toContain("••••••••");
-      await send();
-      expect(await answer()).toEqual({ action: "accept", content: { token: "swordfish-1" } });
-      await expect.poll(async () => (await world.inbox.call(id)).state).toBe("complete");
-      expect(await tab.page.content()).not.toMatch(/swordfish/);
-    });
-  });
-
-  it("F5, D23: an address in a form's text is no link, nor is markup anything but text", async () => {
-    const text = "See https://evil.example/ or www.evil.example or <a href=https://evil.example>this</a>";
-    await asked(form(text, { c: { type: "string", title: text, description: text, enum: [text, "other"] } }));
-    const { links, text: shown } = await read(tab.page);
-    expect(links.filter((link) => !link?.startsWith("#/"))).toEqual([]);
-    expect(shown).toContain("<a href=https:⟨link⟩//evil.example>this</a>");
   });
 
   it("answers of one round are kept and go out together", async () => {

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { SamplingParams, SamplingResult } from "../../src/protocol/types.ts";
 import { type AskingServer, askingServer, roots, sampling } from "./asking.ts";
 import { inBrowser, launch } from "./chromium.ts";
+import { showQuestion } from "./question.ts";
 import { expectClean, openTab, openWorld, read, type Tab, type World } from "./world.ts";
 
 const REQUEST = {
@@ -57,25 +58,13 @@ inBrowser("sampling and folders on the page", () => {
     await world?.close();
   });
 
-  async function asked(question: object) {
-    const id = await world.ask("notes", [{ q: question }]);
-    const before = notes.answers.length;
-    await tab.show(`#/call/${id}`);
-    return {
-      id,
-      answer: async () => {
-        await expect.poll(() => notes.answers.length).toBe(before + 1);
-        return notes.answers.at(-1)?.["q"] as Record<string, unknown>;
-      },
-      answered: () => notes.answers.length - before,
-    };
-  }
+  const asked = (question: object) => showQuestion({ world, tab, name: "notes", server: notes }, [{ q: question }]);
   const run = () => tab.press("Run it with my model");
   const answerShown = () => tab.page.getByRole("heading", { name: "What your model answered" }).waitFor();
 
   it("S1, F13: all of the request is shown; request and answer are approved apart", async () => {
     answerWith = says("Search is faster.");
-    const { answer, answered } = await asked(sampling(REQUEST));
+    const { answer, answers } = await asked(sampling(REQUEST));
     const { text } = await read(tab.page);
     for (const part of [
       "You write release notes.",
@@ -92,7 +81,7 @@ inBrowser("sampling and folders on the page", () => {
     await run();
     await answerShown();
     expect(given).toEqual([REQUEST]);
-    expect(answered()).toBe(0);
+    expect(answers().length).toBe(0);
     await tab.press("Send this answer to the server");
     expect(await answer()).toMatchObject({ content: { type: "text", text: "Search is faster." }, model: "test-model" });
   });
@@ -165,10 +154,10 @@ inBrowser("sampling and folders on the page", () => {
   });
 
   it("D1, F21: refusing ends the call, and sends nothing", async () => {
-    const { id, answered } = await asked(sampling(REQUEST));
+    const { id, answers } = await asked(sampling(REQUEST));
     await tab.press("Refuse: this ends the call");
     await expect.poll(async () => (await world.inbox.call(id)).state).not.toBe("waiting");
-    expect(answered()).toBe(0);
+    expect(answers().length).toBe(0);
     expect(given).toEqual([]);
   });
 
@@ -187,12 +176,12 @@ inBrowser("sampling and folders on the page", () => {
   });
 
   it("F25: folders are listed, and told only after a yes", async () => {
-    const { answer, answered } = await asked(roots());
+    const { answer, answers } = await asked(roots());
     const { text } = await read(tab.page);
     expect(text).toContain("It would be told of 1 folder:");
     expect(text).toContain("file:");
     expect(text).toContain("(Project)");
-    expect(answered()).toBe(0);
+    expect(answers().length).toBe(0);
     await tab.press("Tell the server");
     expect(await answer()).toEqual({ roots: [{ uri: "file:///srv/project", name: "Project" }] });
   });

@@ -3,6 +3,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type AskingServer, askingServer, link } from "./asking.ts";
 import { inBrowser, launch } from "./chromium.ts";
+import { showQuestion } from "./question.ts";
 import { expectClean, openTab, openWorld, read, type Tab, type World } from "./world.ts";
 
 inBrowser("web addresses on the page", () => {
@@ -25,22 +26,11 @@ inBrowser("web addresses on the page", () => {
     await world?.close();
   });
 
-  async function asked(url: string, rounds: object[] = [link(url)]) {
-    const id = await world.ask(
-      "bank",
+  const asked = (url: string, rounds: object[] = [link(url)]) =>
+    showQuestion(
+      { world, tab, name: "bank", server: bank },
       rounds.map((question) => ({ q: question })),
     );
-    const before = bank.answers.length;
-    await tab.show(`#/call/${id}`);
-    return {
-      id,
-      answer: async () => {
-        await expect.poll(() => bank.answers.length).toBe(before + 1);
-        return bank.answers.at(-1)?.["q"];
-      },
-      answered: () => bank.answers.length - before,
-    };
-  }
   const state = async (id: string) => (await world.inbox.call(id)).state;
 
   describe("what is refused", () => {
@@ -51,11 +41,11 @@ inBrowser("web addresses on the page", () => {
       "data:text/html,<script>alert(1)</script>",
       "vbscript:x",
     ])("L1, E20: %j fails the call, with the reason and nothing to press", async (url) => {
-      const { id, answered } = await asked(url);
+      const { id, answers } = await asked(url);
       expect(await state(id)).toBe("failed");
       expect((await read(tab.page)).text).toContain("url is not http or https");
       expect(await tab.page.locator("main button, .url").count()).toBe(0);
-      expect(answered()).toBe(0);
+      expect(answers().length).toBe(0);
       expectClean(tab);
     });
 
@@ -152,20 +142,20 @@ inBrowser("web addresses on the page", () => {
     });
 
     it("L8: a browser that blocks the page leads to a question, not to accept", async () => {
-      const { id, answered, answer } = await asked(`https://bank.example/blocked`);
+      const { id, answers, answer } = await asked(`https://bank.example/blocked`);
       await tab.page.evaluate(() => {
         window.open = () => null;
       });
       await tab.press(/^Open /);
       await tab.page.getByRole("heading", { name: "Did the page open?" }).waitFor();
-      expect(answered()).toBe(0);
+      expect(answers().length).toBe(0);
       expect(await state(id)).toBe("waiting");
       await tab.press(/^Dismiss/);
       expect(await answer()).toEqual({ action: "cancel" });
     });
 
     it("L8: one that throws does, too, and offers no way to claim that it opened", async () => {
-      const { answered, answer } = await asked(`https://bank.example/throws`);
+      const { answers, answer } = await asked(`https://bank.example/throws`);
       await tab.page.evaluate(() => {
         window.open = () => {
           throw new Error("blocked by policy");
@@ -174,7 +164,7 @@ inBrowser("web addresses on the page", () => {
       await tab.press(/^Open /);
       await tab.page.getByRole("heading", { name: "The browser did not open the page" }).waitFor();
       expect(await tab.page.getByRole("button", { name: "Yes, it opened" }).count()).toBe(0);
-      expect(answered()).toBe(0);
+      expect(answers().length).toBe(0);
       await tab.press(/^Dismiss/);
       expect(await answer()).toEqual({ action: "cancel" });
       await tab.page.reload();
@@ -208,20 +198,20 @@ inBrowser("web addresses on the page", () => {
 
   it("L9, E22, E24: the same address coming back is neither asked nor opened again; check, wait and stop are offered", async () => {
     const url = `https://bank.example/again`;
-    const { id, answered } = await asked(url, [link(url), link(url), link(url)]);
+    const { id, answers } = await asked(url, [link(url), link(url), link(url)]);
     const popup = tab.context.waitForEvent("page");
     await tab.press(/^Open /);
     await (await popup).close();
     await tab.page.getByRole("button", { name: "Check now" }).waitFor();
     expect(await tab.page.getByRole("button", { name: "Open bank.example" }).count()).toBe(0);
     await tab.press("Keep waiting");
-    expect(answered()).toBe(1);
+    expect(answers().length).toBe(1);
     await tab.press("Check now");
-    await expect.poll(answered).toBe(2);
+    await expect.poll(() => answers().length).toBe(2);
     await tab.press("Stop the call");
     await tab.press("Yes, stop the call");
     await expect.poll(() => state(id)).toBe("stopped");
-    expect(answered()).toBe(2);
+    expect(answers().length).toBe(2);
     expect(tab.outside).toEqual([url]);
     tab.outside.length = 0;
   });
