@@ -73,8 +73,12 @@ export {
   type Safe,
   type SafeText,
   type SampleQuestionView,
+  type SamplingApproval,
   type SamplingPart,
+  type SamplingRefusal,
+  type SamplingResponderOptions,
   type SamplingView,
+  samplingResponder,
   type TerminalOptions,
   terminalAvailable,
   terminalResponders,
@@ -103,7 +107,18 @@ export type {
   SamplingParams,
   SamplingResult,
 } from "./protocol/types.ts";
-export type { Model } from "./sampling/model.ts";
+export {
+  type Model,
+  type ModelUsage,
+  type OpenAiModelOptions,
+  openAiModel,
+  type RatedModel,
+  reportUsage,
+  type SamplingLimits,
+  type SamplingLimitsOptions,
+  type SamplingPermit,
+  samplingLimits,
+} from "./sampling/index.ts";
 export {
   type CallChange,
   diffCalls,

@@ -34,6 +34,7 @@ export const ERROR_TABLE = {
   round_running: "Another delivery of this round is still running. Send the same request again later.",
   unsettled: "The flow used Parley after its round was over. Await every question and step.",
   unanswerable: "Nobody here can answer the question; it is named. Give the call a responder or an answers file.",
+  model_failed: "The model that answers sampling failed; the message says how. Check its address, its key and its log.",
   rounds_exceeded: "The server still asks after the allowed rounds. The last questions are attached.",
   invalid_interim: "The server's input_required result breaks the revision's rules; the rule is named.",
   invalid_result: "The server's result cannot be read.",

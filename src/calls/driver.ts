@@ -143,13 +143,16 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
   #contextOf({ key, repeated }: Question): Omit<QuestionContext, "signal"> {
     const { setting, record, target } = this.#core;
     const info = setting.client.getServerVersion();
+    const answerBy = Math.min(record.answerBy ?? Number.POSITIVE_INFINITY, record.endBy ?? Number.POSITIVE_INFINITY);
     return {
       server: { id: setting.options.server, ...(info && { claimed: claimOf(info) }) },
       method: record.method,
       target,
       params: record.params,
       key,
+      callId: record.callId,
       round: record.round,
+      ...(Number.isFinite(answerBy) && { answerBy }),
       ...(repeated && { repeated }),
     };
   }

@@ -21,6 +21,10 @@ export interface QuestionContext {
   /** The request's params as they are sent, arguments included. Frozen. */
   params: Readonly<Record<string, unknown>>;
   key: string;
+  /** Tells the call apart from others of the same server: `call.id`. Absent where a host asks outside of a call. */
+  callId?: string;
+  /** When the question ends without an answer (`humanTimeoutMs`, `totalTimeoutMs`), in milliseconds since the epoch. */
+  answerBy?: number;
   /** Which answer of the server asked this, counted from 1. */
   round: number;
   /** Fires when the call ends for any reason: take the question off the screen. */

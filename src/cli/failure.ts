@@ -31,6 +31,14 @@ const BY_CODE: Partial<Record<ParleyErrorCode, readonly [ExitCode, string]>> = {
   limit_exceeded: [EXIT.failed, "tell the server's author"],
 };
 
+/** Why a question was not answered, where that says more than "nobody could". */
+const WHY_UNANSWERED: Partial<Record<ParleyErrorCode, string>> = {
+  input_declined: "you refused it",
+  input_cancelled: "call again when you are ready",
+  model_failed: "check --model-url, --model and PARLEY_MODEL_KEY",
+  limit_exceeded: "the server asks too much of your model: tell its author",
+};
+
 /** Prints the one line (and the stack, if PARLEY_DEBUG asks for it). */
 export function reportFailure(error: unknown, io: Io, server?: string): Failure {
   const failure = failureOf(error, server);
@@ -48,8 +56,10 @@ function printStack({ stack = "" }: Error, io: Io): void {
 export function failureOf(error: unknown, server = "the server"): Failure {
   if (error instanceof ParleyError) {
     const [exit, remedy] = BY_CODE[error.code] ?? [EXIT.failed, "see the server's log"];
+    const cause = error.cause instanceof ParleyError ? error.cause : undefined;
     // What a responder says of why it has no answer is more to the point than the driver's word for it.
-    const own = error.details["remedy"] ?? (error.cause instanceof ParleyError && error.cause.details["remedy"]);
+    const why = error.code === "unanswerable" && cause ? WHY_UNANSWERED[cause.code] : undefined;
+    const own = error.details["remedy"] ?? cause?.details["remedy"] ?? why;
     return { exit, code: error.code, message: error.message, remedy: typeof own === "string" ? own : remedy };
   }
   if (error instanceof ProtocolError) return protocolFailure(error, server);

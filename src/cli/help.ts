@@ -17,6 +17,11 @@ The server is an address, or a command that speaks MCP on its standard input and
 Questions are answered from the answers file, or else at the terminal. With a file the terminal is not used, and a
 question that the file does not answer fails the call. Without either, nothing is offered to the server.
 At the terminal Escape leaves one question unanswered (a cancel); Ctrl-C ends the call, and nothing more is sent.
+The answers of one round are shown together, and can be changed, before they are sent.
+
+With --model-url and --model a server may use a model, as in --model-url https://api.openai.com/v1 --model gpt-5-mini.
+You approve each request, and each answer before it is sent, at the terminal; without a terminal sampling is not
+offered. PARLEY_MODEL_KEY holds the endpoint's key; there is no flag for it.
 
 The answers file maps a question's key to its answer:
   {"ok": {"action": "accept", "content": {"confirm": true}},
@@ -56,8 +61,10 @@ a command with its arguments: --server "files=node files.js". It must serve revi
 Without --store calls are forgotten when the inbox ends. A file is readable by its owner alone; with PARLEY_KEYS what it
 holds of a call is sealed too. It may be shared by several inboxes on this machine.
 
-Only what can be served is offered to servers: forms and links always, roots with --roots, each time after a yes.
-Every refusal is a person's: when the inbox ends, or time runs out, nothing is sent in anybody's name.
+Only what can be served is offered to servers: forms and links always, sampling with a model, roots with --roots, each
+time after a yes. PARLEY_MODEL_KEY holds the model's key; there is no flag for it. With --policy the rules decide first,
+and history names the rule; a rule's server is the name given here.
+Every refusal is a person's or a rule's: when the inbox ends, or time runs out, nothing is sent in anybody's name.
 SIGINT and SIGTERM stop the inbox: requests in flight get three seconds, and calls that wait are kept in the store.
 ${CODES}`;
 

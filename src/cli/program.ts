@@ -79,6 +79,8 @@ function build(
       .addOption(
         new Option("--record-keep <what>", "state or secrets: keep them in it; repeatable").argParser(readKeep),
       )
+      .addOption(new Option("--model-url <url>", "answer sampling from this OpenAI-compatible endpoint"))
+      .addOption(new Option("--model <name>", "the model to use there"))
       .addOption(new Option("--header <h>", 'send "Name: value" to a URL; repeatable').argParser(collect))
       .addOption(new Option("--json", "print one JSON object"))
       .addHelpText("after", CALL_HELP)
@@ -98,6 +100,9 @@ function build(
     .addOption(new Option("--port <n>", "0 for any free one").argParser(readPort).default(0))
     .addOption(new Option("--host <h>", "address to listen on").argParser(readHost).default(DEFAULT_HOST))
     .addOption(new Option("--store <file>", "keep calls in this SQLite file (needs the package better-sqlite3)"))
+    .addOption(new Option("--policy <file>", "let the rules of this file decide first"))
+    .addOption(new Option("--model-url <url>", "answer sampling from this OpenAI-compatible endpoint"))
+    .addOption(new Option("--model <name>", "the model to use there"))
     .addOption(new Option("--roots <dir...>", "folders that servers may be told of, after a yes"))
     .addOption(new Option("--start <name:tool>", "call a tool at once"))
     .addOption(new Option("--args <json>", "its arguments, one JSON object"))

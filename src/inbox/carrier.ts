@@ -186,7 +186,9 @@ export class Carrier {
   async #arrived(call: PendingCall, driver: Call, client: Client): Promise<void> {
     if (driver.status === "complete") return this.#complete(call, driver);
     const { policy, clock } = this.#setting.options;
-    const destructive = policy === undefined || (await this.#isDestructive(call));
+    const { server, method, target } = call;
+    const destructive =
+      policy !== undefined && method === "tools/call" && (await this.#setting.connections.mayHarm(server, target));
     const at = clock.now();
     const info = client.getServerVersion();
     const claimed = info && {
@@ -225,13 +227,6 @@ export class Carrier {
       const paused: PendingCall = { ...one, pause, problem };
       return one.pause === undefined ? withEvent(paused, at, { type: "waiting_on_server" }) : paused;
     });
-  }
-
-  /** The server's own word, and so a hint: only what it calls harmless is taken for harmless. */
-  async #isDestructive({ server, method, target }: PendingCall): Promise<boolean> {
-    if (method !== "tools/call") return true;
-    const tool = await this.#setting.connections.tool(server, target).catch(() => undefined);
-    return !(tool?.annotations?.readOnlyHint === true || tool?.annotations?.destructiveHint === false);
   }
 }
 

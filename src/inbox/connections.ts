@@ -1,17 +1,17 @@
 /** The servers of an inbox: connected when first needed, and again after a connection has ended. */
-import type { Client, Tool } from "@modelcontextprotocol/client";
+import type { Client } from "@modelcontextprotocol/client";
 import { ParleyError } from "../errors.ts";
+import { toolHarm } from "../policy/harm.ts";
 import { inert, inline } from "../present/text.ts";
 import type { ServerItem } from "./api.ts";
 import { reasonText } from "./failures.ts";
-import { listTools } from "./listing.ts";
 import type { InboxServer } from "./options.ts";
 
 interface Connection {
   status: ServerItem["status"];
   problem?: string;
   client?: Promise<Client>;
-  tools?: Promise<ReadonlyMap<string, Tool>>;
+  harm?: ReturnType<typeof toolHarm>;
 }
 
 export class Connections {
@@ -56,21 +56,11 @@ export class Connections {
     return connection.client;
   }
 
-  /** What the server says of one of its tools; `undefined` when it does not list it. Read once per connection. */
-  async tool(name: string, tool: string): Promise<Tool | undefined> {
-    return (await this.tools(name)).get(tool);
-  }
-
-  async tools(name: string): Promise<ReadonlyMap<string, Tool>> {
-    const client = await this.client(name);
+  /** Whether a tool may do harm, as far as is known. The server's list is read once per connection. */
+  async mayHarm(name: string, tool: string): Promise<boolean> {
     const connection = this.#connections.get(name) as Connection;
-    connection.tools ??= listTools(client)
-      .then((tools) => new Map(tools.map((tool) => [tool.name, tool])))
-      .catch((error: unknown) => {
-        delete connection.tools;
-        throw error;
-      });
-    return connection.tools;
+    connection.harm ??= toolHarm(await this.client(name));
+    return connection.harm(tool);
   }
 
   async close(): Promise<void> {
@@ -103,7 +93,7 @@ export class Connections {
   #lost(connection: Connection): void {
     connection.status = "connecting";
     delete connection.client;
-    delete connection.tools;
+    delete connection.harm;
     this.#onChange();
   }
 }

@@ -6,6 +6,7 @@ import type { PendingStore } from "../pending/contract.ts";
 import { describeSample } from "../present/sampling-view.ts";
 import { samplingResultBreach } from "../protocol/sampling.ts";
 import type { SamplingParams } from "../protocol/types.ts";
+import type { SamplingPermit } from "../sampling/limits.ts";
 import { openQuestion, refusal } from "./deciding.ts";
 import type { ResolvedInboxOptions } from "./options.ts";
 import { contextOf, requestOf } from "./questions.ts";
@@ -26,10 +27,10 @@ export class ModelRuns {
 
   /**
    * Gives the approved (and perhaps edited) request to the model; resolves once the run has begun.
-   * @throws ParleyError `unanswerable` without a model, `invalid_content`, or as `openQuestion`.
+   * @throws ParleyError `unanswerable` without a model, `limit_exceeded`, `invalid_content`, or as `openQuestion`.
    */
   async start(call: PendingCall, questionId: string, edited: unknown): Promise<void> {
-    const { model, clock, modelTimeoutMs } = this.#options;
+    const { model, samplingLimits, clock, modelTimeoutMs } = this.#options;
     const question = openQuestion(call, questionId);
     const { key } = question;
     const request = requestOf(call, question);
@@ -38,15 +39,17 @@ export class ModelRuns {
     const { refused } = viewOf(call, question, this.#options);
     if (refused.length > 0) throw new ParleyError("unanswerable", `It must not be run: ${refused.join("; ")}.`);
     const params = editedParams(key, request.params, edited);
+    const permit = samplingLimits.check(params, contextOf(call, question));
     const now = clock.now();
     const run = randomBytes(9).toString("base64url");
     const stage = { stage: "running", params, run, until: now + modelTimeoutMs } as const;
     const verdict = await this.#store.update(call.id, (one) => startRun(one, questionId, stage, now));
+    if (verdict !== "taken") permit.release();
     if (verdict === "not_open") throw refusal({ type: "unknown" });
     if (verdict !== "taken") throw new ParleyError("call_state", "The model is running on this already.");
     const end = new AbortController();
     this.#runs.set(run, end);
-    const work = this.#run(call, questionId, { run, params }, end.signal)
+    const work = this.#run(call, questionId, { run, params, permit }, end.signal)
       .catch((error: unknown) => this.#options.onError(error))
       .finally(() => {
         this.#runs.delete(run);
@@ -68,10 +71,11 @@ export class ModelRuns {
   async #run(
     call: PendingCall,
     questionId: string,
-    { run, params }: { run: string; params: SamplingParams },
+    { run, params, permit }: { run: string; params: SamplingParams; permit: SamplingPermit },
     signal: AbortSignal,
   ): Promise<void> {
     const stage = await this.#sample(call, questionId, params, signal);
+    permit.spent(stage.stage === "response" ? stage.result : undefined);
     const now = this.#options.clock.now();
     await this.#store.update(call.id, (one) => endRun(one, questionId, run, stage, now));
   }

@@ -7,6 +7,7 @@ import type { PendingStore } from "../pending/contract.ts";
 import type { Policy } from "../policy/decision.ts";
 import { rootsBreach } from "../protocol/sampling.ts";
 import type { RootsResult } from "../protocol/types.ts";
+import { type SamplingLimits, samplingLimits } from "../sampling/limits.ts";
 import type { Model } from "../sampling/model.ts";
 
 /** How to reach one server. */
@@ -27,6 +28,8 @@ export interface InboxOptions {
   readonly model?: Model;
   /** `model` can use `tools` and `toolChoice`. Default false. */
   readonly modelTools?: boolean;
+  /** Bounds on what servers may make the model do. Default: `samplingLimits()`. */
+  readonly samplingLimits?: SamplingLimits;
   /** Longest run of the model. Default 10 minutes. */
   readonly modelTimeoutMs?: number;
   /** The folders a server may be told of, each time after a yes (F25). Default none: roots are not offered. */
@@ -77,7 +80,11 @@ const DEFAULTS = {
 /** @throws ParleyError `configuration`, naming the option. What `createCalls` takes too is checked there. */
 export function resolveInboxOptions(options: InboxOptions): ResolvedInboxOptions {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-  const resolved: ResolvedInboxOptions = { ...DEFAULTS, ...(given as unknown as InboxOptions) };
+  const resolved: ResolvedInboxOptions = {
+    ...DEFAULTS,
+    samplingLimits: samplingLimits(),
+    ...(given as unknown as InboxOptions),
+  };
   if (!isObject(resolved.store)) throw bad("store", "must be a pending store");
   if (!isObject(resolved.servers) || Object.keys(resolved.servers).length === 0) {
     throw bad("servers", "must name at least one server");

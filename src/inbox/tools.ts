@@ -1,5 +1,6 @@
 /** What a person can start: the tools, prompts and resources a server lists. */
 import type { Prompt, Resource, Tool } from "@modelcontextprotocol/client";
+import { mayHarm } from "../policy/harm.ts";
 import { describeField } from "../present/field-view.ts";
 import { MAX_FIELDS, MAX_OPTIONS } from "../present/model.ts";
 import { pretty } from "../present/sampling-view.ts";
@@ -7,25 +8,26 @@ import { inert, type Safe, type SafeText, visible } from "../present/text.ts";
 import { readForm } from "../protocol/form/index.ts";
 import type { ToolItem } from "./api.ts";
 import type { Connections } from "./connections.ts";
-import { listPrompts, listResources } from "./listing.ts";
+import { listPrompts, listResources, listTools } from "./listing.ts";
 
 /** @throws what the connection reports */
 export async function toolItems(connections: Connections, server: string): Promise<readonly ToolItem[]> {
   const client = await connections.client(server);
   const [tools, prompts, resources] = await Promise.all([
-    connections.tools(server),
+    listTools(client),
     listPrompts(client),
     listResources(client),
   ]);
-  return [...[...tools.values()].map(toolItem), ...prompts.map(promptItem), ...resources.map(resourceItem)];
+  return [...tools.map(toolItem), ...prompts.map(promptItem), ...resources.map(resourceItem)];
 }
 
-function toolItem({ name, title, description, inputSchema, annotations }: Tool): ToolItem {
+function toolItem(tool: Tool): ToolItem {
+  const { name, title, description, inputSchema, annotations } = tool;
   return {
     method: "tools/call",
     target: name,
     ...named(name, title ?? annotations?.title, description),
-    destructive: !(annotations?.readOnlyHint === true || annotations?.destructiveHint === false),
+    destructive: mayHarm(tool),
     ...argumentsForm(inputSchema),
   };
 }

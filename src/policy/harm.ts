@@ -1,4 +1,4 @@
-import type { Client } from "@modelcontextprotocol/client";
+import type { Client, Tool } from "@modelcontextprotocol/client";
 
 /**
  * For `destructive` of `policyResponders`: whether a tool may do harm by what its server says of it. Only
@@ -15,8 +15,10 @@ export function toolHarm(client: Client): (tool: string) => Promise<boolean> {
 
 async function harmlessTools(client: Client): Promise<ReadonlySet<string>> {
   const { tools } = await client.listTools();
-  const harmless = tools.filter(({ annotations }) => {
-    return annotations?.readOnlyHint === true || annotations?.destructiveHint === false;
-  });
-  return new Set(harmless.map(({ name }) => name));
+  return new Set(tools.filter((tool) => !mayHarm(tool)).map(({ name }) => name));
+}
+
+/** By what the server says of the tool: its own words. */
+export function mayHarm({ annotations }: Pick<Tool, "annotations">): boolean {
+  return annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false;
 }

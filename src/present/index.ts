@@ -10,7 +10,14 @@ export {
   type UrlQuestionView,
 } from "./model.ts";
 export { nameWarnings } from "./names.ts";
+export {
+  type SamplingApproval,
+  type SamplingRefusal,
+  type SamplingResponderOptions,
+  samplingResponder,
+} from "./sampling.ts";
 export { describeSample, describeSampling, type SamplingPart, type SamplingView } from "./sampling-view.ts";
-export { type TerminalOptions, terminalAvailable, terminalResponders } from "./terminal/responders.ts";
+export { type TerminalOptions, terminalResponders } from "./terminal/responders.ts";
+export { terminalAvailable } from "./terminal/surface.ts";
 export { type Safe, type SafeText, type VisibleOptions, visible } from "./text.ts";
 export { type AcceptableUrl, inspectUrl, type RefusedUrl, type UrlView } from "./url.ts";

@@ -29,6 +29,8 @@ interface QuestionBase {
   readonly call: { readonly method: Safe; readonly target: Safe; readonly arguments?: SafeText };
   readonly key: Safe;
   readonly round: number;
+  /** When the question ends unanswered, in milliseconds since the epoch: to be shown in the person's own time (B38). */
+  readonly answerBy?: number;
   /** About the question as a whole; each field has its own, to be shown with it. */
   readonly warnings: readonly Safe[];
   /** Why the question must not be put to a person; empty when it may. */
@@ -106,7 +108,7 @@ function describeForm(params: ElicitFormParams, context: QuestionContext, option
     fields: views,
     confirmation,
     refused: secrets.map(
-      (field) => say`server “${inline(context.server.id)}” asks for a secret in field “${inline(field.name, 80)}”`,
+      (field) => say`server “${inert(context.server.id)}” asks for a secret in field “${inert(field.name, 80)}”`,
     ),
   };
 }
@@ -136,7 +138,7 @@ function describeSample(params: SamplingParams, context: QuestionContext): Sampl
 }
 
 function base(context: QuestionContext, warnings: readonly Safe[]): Omit<QuestionBase, "refused"> {
-  const { server, method, target, key, round, params } = context;
+  const { server, method, target, key, round, params, answerBy } = context;
   const claimed = server.claimed?.title ?? server.claimed?.name;
   const version = server.claimed?.version;
   const shownClaim = claimed === undefined ? undefined : visible(String(claimed), { maxLength: 80, inertLinks: true });
@@ -153,6 +155,7 @@ function base(context: QuestionContext, warnings: readonly Safe[]): Omit<Questio
     },
     key: inert(key, 100),
     round,
+    ...(answerBy === undefined ? {} : { answerBy }),
     warnings: [
       ...new Set([
         ...(shownClaim?.warnings ?? []).map((warning) => say`${CLAIMED_NAME} ${warning}`),

@@ -5,7 +5,7 @@
  * A warning, never a refusal: honest names may be flagged too. The table is small on purpose; it holds the letters
  * that common typefaces draw like Latin ones, not the whole of Unicode's confusables.
  */
-import { host, inline, type Safe, say } from "./text.ts";
+import { host, inert, type Safe, say } from "./text.ts";
 
 const SCRIPTS = [
   "Latin",
@@ -59,16 +59,16 @@ export function nameWarnings(name: string): Safe[] {
   const text = name.slice(0, 200);
   const plain = text.normalize("NFKC");
   if (plain !== text.normalize("NFC")) {
-    warnings.push(say`uses unusual forms of letters; in plain letters it reads “${inline(plain)}”`);
+    warnings.push(say`uses unusual forms of letters; in plain letters it reads “${inert(plain)}”`);
   }
   for (const word of text.normalize("NFC").split(/[^\p{L}\p{M}\p{N}]+/u)) {
     const mixed = scriptsOf(word);
     if (mixed.length > 1 && !USUAL_MIXES.some((usual) => mixed.every((script) => usual.has(script)))) {
-      warnings.push(say`mixes alphabets in one word: “${inline(word)}” is ${inline(mixed.join(" and "))}`);
+      warnings.push(say`mixes alphabets in one word: “${inert(word)}” is ${inert(mixed.join(" and "))}`);
       continue;
     }
     const latin = latinReading(word);
-    if (latin !== undefined) warnings.push(say`looks like “${inline(latin)}” but is written in other letters`);
+    if (latin !== undefined) warnings.push(say`looks like “${inert(latin)}” but is written in other letters`);
   }
   return [...new Set(warnings)];
 }

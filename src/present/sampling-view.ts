@@ -1,6 +1,6 @@
 /** A sampling request and its response as every surface shows them: whole, or marked as not whole (rules S1, S2). */
 import type { SamplingParams, SamplingResult } from "../protocol/types.ts";
-import { host, inline, type Safe, type SafeText, say, visible } from "./text.ts";
+import { host, inert, type Safe, type SafeText, say, visible } from "./text.ts";
 
 /** Code points of all texts of a request or response together; past it the view is not `complete`. */
 export const MAX_SAMPLING_TEXT = 200_000;
@@ -28,10 +28,10 @@ export function describeSampling(params: SamplingParams): SamplingView {
   if (params.systemPrompt !== undefined) show.text(host("system prompt"), String(params.systemPrompt));
   params.messages.forEach((message, index) => {
     for (const block of blocksOf(message?.content)) {
-      show.block(say`message ${index + 1}, ${inline(String(message?.role), 20)}`, block);
+      show.block(say`message ${index + 1}, ${inert(String(message?.role), 20)}`, block);
     }
   });
-  for (const tool of list(params.tools)) show.json(say`tool “${inline(String(nameOf(tool)))}”`, tool);
+  for (const tool of list(params.tools)) show.json(say`tool “${inert(String(nameOf(tool)))}”`, tool);
   if (params.metadata !== undefined) show.json(host("metadata for the model's provider"), params.metadata);
   return show.view(limitsOf(params));
 }
@@ -40,8 +40,8 @@ export function describeSampling(params: SamplingParams): SamplingView {
 export function describeSample(result: SamplingResult): SamplingView {
   const show = new Shower();
   for (const block of blocksOf(result.content)) show.block(host("answer"), block);
-  const limits = [say`model: ${inline(String(result.model))}`];
-  if (result.stopReason !== undefined) limits.push(say`stopped because: ${inline(String(result.stopReason))}`);
+  const limits = [say`model: ${inert(String(result.model))}`];
+  if (result.stopReason !== undefined) limits.push(say`stopped because: ${inert(String(result.stopReason))}`);
   return show.view(limits);
 }
 
@@ -80,9 +80,9 @@ class Shower {
     } else if ((type === "image" || type === "audio") && typeof fields["data"] === "string") {
       const { data, ...rest } = fields;
       // A picture has no text form; its size and type are what can be said about it here.
-      this.json(say`${label}, ${inline(type)} of ${data.length} base64 characters, not shown`, rest);
+      this.json(say`${label}, ${inert(type)} of ${data.length} base64 characters, not shown`, rest);
     } else {
-      this.json(say`${label}, ${inline(String(type), 20)}`, block);
+      this.json(say`${label}, ${inert(String(type), 20)}`, block);
     }
   }
 
@@ -94,7 +94,7 @@ class Shower {
 function limitsOf(params: SamplingParams): Safe[] {
   const limits: Safe[] = [say`at most ${params.maxTokens} tokens`];
   const add = (label: Safe, value: unknown) => {
-    if (value !== undefined) limits.push(say`${label}: ${inline(pretty(value, 0) ?? "?", 2000)}`);
+    if (value !== undefined) limits.push(say`${label}: ${inert(pretty(value, 0) ?? "?", 2000)}`);
   };
   add(host("temperature"), params.temperature);
   add(host("stops at"), params.stopSequences);

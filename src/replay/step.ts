@@ -27,12 +27,11 @@ export async function runStep(
   mayTry: () => boolean,
 ): Promise<StepRun | undefined> {
   const { attempts = 1, delayMs = 200, factor = 2 } = retry;
-  const idempotencyKey = deps.idempotencyKey(key);
   for (let attempt = 1; ; attempt++) {
     if (!mayTry()) return undefined;
     let value: unknown;
     try {
-      value = await deps.insideStep(key, () => fn({ idempotencyKey, attempt, signal }));
+      value = await deps.insideStep(key, () => fn(contextOf(key, attempt, signal, deps)));
     } catch (cause) {
       if (signal.aborted && (attempt < attempts || isAbort(cause, signal))) return undefined;
       if (attempt >= attempts) return { entry: { type: "step", key, failure: asFailure(cause) }, cause };
@@ -45,6 +44,17 @@ export async function runStep(
       entry: value === undefined ? { type: "step", key } : { type: "step", key, value: toJson(value, `step "${key}"`) },
     };
   }
+}
+
+function contextOf(key: string, attempt: number, signal: AbortSignal, deps: Deps): StepContext {
+  return {
+    // A digest, and few steps look at it.
+    get idempotencyKey() {
+      return deps.idempotencyKey(key);
+    },
+    attempt,
+    signal,
+  };
 }
 
 /** The step gave up because it was told to: that says nothing about how it would have ended. */

@@ -11,6 +11,7 @@ import * as connectAccount from "../../examples/connect-account/client.ts";
 import * as connectAccountServer from "../../examples/connect-account/server.ts";
 import * as deployApproval from "../../examples/deploy-approval/client.ts";
 import * as deployApprovalServer from "../../examples/deploy-approval/server.ts";
+import * as embeddedHost from "../../examples/embedded-host/client.ts";
 import * as repositoryDeletion from "../../examples/repository-deletion/client.ts";
 import * as repositoryDeletionServer from "../../examples/repository-deletion/server.ts";
 import * as resourceThatAsks from "../../examples/resource-that-asks/client.ts";
@@ -45,6 +46,7 @@ const quickConnectAccount: Served = {
 
 const STORIES: Record<string, Served & { check: (url: string) => Promise<void> }> = {
   "deploy-approval": { ...deployApprovalServer, ...deployApproval },
+  "embedded-host": { ...deployApprovalServer, ...embeddedHost },
   "repository-deletion": { ...repositoryDeletionServer, ...repositoryDeletion },
   booking: { ...bookingServer, ...booking },
   "connect-account": { ...quickConnectAccount, check: connectAccount.check },

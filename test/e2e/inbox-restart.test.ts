@@ -1,15 +1,14 @@
 /** B30, B33: calls outlast the process that asked, and the server's; several processes share one file. */
-import { type ChildProcess, fork, spawn } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import type { DecisionRequest } from "../../src/inbox/api.ts";
 import { createInbox } from "../../src/inbox/inbox.ts";
 import { sqlitePending } from "../../src/pending/sqlite.ts";
-import { FIXTURES, file, MAIN, YES as ok, parley, running, serving } from "../helpers/cli.ts";
+import { parley, running } from "../helpers/cli.ts";
 import { connect } from "../helpers/http.ts";
 import { Browser, over } from "./inbox-browser.ts";
 import { type HandServer, handServer, STATE } from "./inbox-server.ts";
@@ -19,7 +18,6 @@ const folder = mkdtempSync(join(tmpdir(), "parley-inbox-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 const newFile = () => join(folder, `${files++}.sqlite`);
-const YES = ok as DecisionRequest;
 const yes = { action: "accept", content: { yes: true } } as const;
 const answersOf = ({ legs }: HandServer) => legs.map(({ params }) => params["inputResponses"]);
 
@@ -164,72 +162,5 @@ describe("an inbox that ends", () => {
     expect(answersOf(server)).toEqual([undefined, { ok: yes }]);
     await elsewhere.close();
     await store.close();
-  });
-});
-
-describe("parley inbox", () => {
-  it("names the flag that is wrong, and starts nothing", async () => {
-    const server = await start();
-    const ok = ["--server", `desk=${server.url}`];
-    for (const [args, what] of [
-      [[], "--server is missing"],
-      [["--server", server.url], "--server"],
-      [[...ok, ...ok], "given twice"],
-      [[...ok, "--header", "other=A: b"], '"other"'],
-      [[...ok, "--header", "secret-value"], "--header number 1"],
-      [[...ok, "--start", "confirm"], "--start"],
-      [[...ok, "--start", "other:confirm"], "--start"],
-      [[...ok, "--args", "{}"], "--args"],
-      [[...ok, "--start", "desk:confirm", "--args", "{"], "--args"],
-      [[...ok, "--port", "70000"], "--port"],
-      [[...ok, "--host", "0.0.0.0"], "0.0.0.0"],
-      [[...ok, "--store", "/no/such/folder/file"], "--store"],
-    ] as const) {
-      const { code, out, err } = await parley(["inbox", ...args]);
-      expect([code, out], err).toEqual([2, ""]);
-      expect(err).toContain(what);
-      expect(err).not.toContain("secret-value");
-    }
-    expect(server.legs).toHaveLength(0);
-  });
-
-  it("prints a link that works once, and another one for Enter", async () => {
-    const server = await start();
-    const child = spawn(process.execPath, [MAIN, "inbox", "--server", `desk=${server.url}`], {
-      stdio: ["pipe", "pipe", "ignore"],
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    const [first, second] = [await lines.next(), child.stdin.write("\n") && (await lines.next())];
-    const links = [first, second].map((line) => String((line as { value: string }).value).replace("Inbox: ", ""));
-    expect(new Set(links).size).toBe(2);
-    for (const link of links) expect((await (await Browser.open(link)).inbox()).total).toBe(0);
-    const closed = once(child, "close");
-    child.kill("SIGTERM");
-    expect((await closed)[0]).toBe(0);
-  });
-
-  it("asks a server that is a command, and one that wants a header", async () => {
-    const flows = join(FIXTURES, "flows.mjs");
-    const tokens = file({ "a-token": { subject: "ada", clientId: "cli", scopes: [] } });
-    const http = await serving("flows.mjs", ["--bearer-tokens", tokens]);
-    onTestFinished(async () => void (await http.stop("SIGKILL")));
-    const inbox = await running([
-      ...["inbox", "--server", `local="${process.execPath}" ${MAIN} serve "${flows}" --stdio`],
-      ...["--server", `desk=${http.url}`, "--header", "desk=Authorization: Bearer a-token"],
-    ]);
-    onTestFinished(async () => void (await inbox.stop("SIGKILL")));
-    expect(inbox.err(), "without a store it says so").toContain("--store");
-    const page = await Browser.open(inbox.url);
-    for (const server of ["local", "desk"]) {
-      const call = await page.asked(server, "deploy");
-      await page.decide(call, YES, 0);
-      await page.decide(call, { action: "accept", content: { word: "now" } }, 1);
-      const next = await page.until(call.id, ({ round, state }) => round === 2 && state === "waiting");
-      await page.decide(next, YES);
-      const done = await page.until(call.id, over);
-      expect(done.result?.text.text).toContain(server === "desk" ? "for ada" : "for anybody");
-    }
-    expect(await inbox.stop("SIGINT")).toBe(0);
   });
 });

@@ -1,35 +1,18 @@
-/** The terminal surface on a real pseudo-terminal. It needs python3, whose standard library can make one. */
-import { execFile, spawnSync } from "node:child_process";
+/** The terminal surface on a real pseudo-terminal. */
+import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "vite";
 import { beforeAll, describe, expect, test } from "vitest";
 import { MAIN, serving } from "../helpers/cli.ts";
+import { canHaveTerminal, DOWN, ENTER, onTerminal } from "../helpers/terminal.ts";
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 /** Inside the project, so that the bundle finds the packages it leaves out. */
 const OUT = here("../../node_modules/.cache/parley-terminal");
 const BUNDLE = pathToFileURL(`${OUT}/index.mjs`).href;
 const CHILD = here("terminal-child.mjs");
-const DOWN = "\x1b[B";
-const ENTER = "\r";
-
-const python = spawnSync("python3", ["-c", "import pty"]).status === 0;
-if (!python) process.stderr.write("SKIPPED: test/e2e/terminal.test.ts needs python3 for a real pseudo-terminal.\n");
-
-async function onTerminal(
-  steps: [string, string[]][],
-  command = [process.execPath, CHILD, BUNDLE],
-): Promise<{ screen: string; status: number }> {
-  const input = JSON.stringify({ command, steps });
-  return new Promise((resolve, reject) => {
-    const child = execFile("python3", [here("terminal-pty.py")], (error, stdout) => {
-      if (error) reject(error);
-      else resolve(JSON.parse(stdout) as { screen: string; status: number });
-    });
-    child.stdin?.end(input);
-  });
-}
+const ASK = [process.execPath, CHILD, BUNDLE];
 
 beforeAll(async () => {
   mkdirSync(OUT, { recursive: true });
@@ -46,20 +29,23 @@ beforeAll(async () => {
 });
 
 test("a real terminal can be had where it must be (CI)", () => {
-  if (process.env["CI"] === "true") expect(python).toBe(true);
+  if (process.env["CI"] === "true") expect(canHaveTerminal).toBe(true);
 });
 
-describe.skipIf(!python)("F8/B33: a form by keyboard on a real pseudo-terminal", () => {
+describe.skipIf(!canHaveTerminal)("F8/B33: a form by keyboard on a real pseudo-terminal", () => {
   test("is filled, reviewed and sent; the screen shows the server's escapes as text", { timeout: 30_000 }, async () => {
-    const { screen, status } = await onTerminal([
-      ["Answer?", [ENTER]],
-      ["Choose for field 1", [DOWN, DOWN, ENTER]],
-      ["Number for field 2", ["1", "0", ENTER]],
-      ["at most 9", ["\x7f", ENTER]],
-      ["Text for field 3", ["h", "i", "!", ENTER]],
-      ["Choose any for field 4", [" ", DOWN, DOWN, " ", ENTER]],
-      ["Send this", [ENTER]],
-    ]);
+    const { screen, status } = await onTerminal(
+      [
+        ["Answer?", [ENTER]],
+        ["Choose for field 1", [DOWN, DOWN, ENTER]],
+        ["Number for field 2", ["1", "0", ENTER]],
+        ["at most 9", ["\x7f", ENTER]],
+        ["Text for field 3", ["h", "i", "!", ENTER]],
+        ["Choose any for field 4", [" ", DOWN, DOWN, " ", ENTER]],
+        ["Send this", [ENTER]],
+      ],
+      ASK,
+    );
     expect(screen).toContain(
       'ANSWER {"action":"accept","content":{"env":"dev","count":1,"note":"hi!","tags":["a","c"]}}',
     );
@@ -72,10 +58,13 @@ describe.skipIf(!python)("F8/B33: a form by keyboard on a real pseudo-terminal",
   test("D1: Ctrl-C ends the call and is no answer, typed-ahead keys answer nothing, and the process ends by itself", {
     timeout: 30_000,
   }, async () => {
-    const { screen, status } = await onTerminal([
-      ["", [ENTER, ENTER, ENTER]],
-      ["Answer?", ["\x03"]],
-    ]);
+    const { screen, status } = await onTerminal(
+      [
+        ["", [ENTER, ENTER, ENTER]],
+        ["Answer?", ["\x03"]],
+      ],
+      ASK,
+    );
     expect(screen).toContain("ENDED aborted");
     expect(screen).not.toContain("ANSWER");
     expect(status).toBe(0);

@@ -53,6 +53,23 @@ describe("bad input gets one clear line and exit 2", () => {
     ["args not an object", () => ["call", URL_, "t", "--args", "[1]"], /--args is not a JSON object/],
     ["prompt args of numbers", () => ["prompt", URL_, "t", "--args", '{"n":1}'], /--args: "n" is not a string/],
     ["args for a resource", () => ["read", URL_, "t", "--args", "{}"], /unknown option '--args'/],
+    ["model without address", () => ["call", URL_, "t", "--model", "m"], /--model needs --model-url: give/],
+    ["model's address alone", () => ["call", URL_, "t", "--model-url", URL_], /--model-url needs --model: name/],
+    [
+      "model's address wrong",
+      () => ["call", URL_, "t", "--model-url", "ftp://x", "--model", "m"],
+      /--model-url must be an http or https URL: mend --model-url/,
+    ],
+    [
+      "key in the model's address",
+      () => ["call", URL_, "t", "--model-url", `https://me:${SECRET}@x/v1`, "--model", "m"],
+      /--model-url carries a user name or password/,
+    ],
+    [
+      "model with a file",
+      () => ["call", URL_, "t", "--model-url", URL_, "--model", "m", "--answers", file({})],
+      /--model-url does not go with --answers/,
+    ],
     ["no answers file", () => ["call", URL_, "t", "--answers", "nope.json"], /answers file nope.json \(ENOENT\)/],
     ["answers not JSON", () => ["call", URL_, "t", "--answers", file(SECRET)], /answers file .* is not JSON/],
     ["answers a list", () => ["call", URL_, "t", "--answers", file([])], /is not a JSON object/],

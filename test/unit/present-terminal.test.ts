@@ -462,9 +462,9 @@ describe("Sampling: F13 to F15, S1, S2", () => {
     const answer = responders(terminal, { model }).sample!(PROMPT, contextOf());
     await terminal.shows("Give this to your model?");
     expect(model).not.toHaveBeenCalled();
-    await terminal.at("", DOWN, ENTER);
+    await terminal.at("", UP, UP, UP, ENTER);
     await terminal.shows("┃ ⟨U+001B⟩[2JFine.");
-    await terminal.at("Send this answer", DOWN, ENTER);
+    await terminal.at("Send this answer", UP, UP, UP, ENTER);
     expect(await answer).toEqual(answerOf("\x1b[2JFine."));
   });
 
@@ -482,10 +482,10 @@ describe("Sampling: F13 to F15, S1, S2", () => {
     await terminal.at("Give this", UP, UP, ENTER);
     await terminal.at("Change what?", UP, ENTER);
     await terminal.at("The new text", "Shorter.", ENTER);
-    await terminal.at("Give this", DOWN, ENTER);
+    await terminal.at("Give this", UP, UP, UP, ENTER);
     await terminal.at("Send this answer", UP, UP, ENTER);
     await terminal.at("The answer", "short", ENTER);
-    await terminal.at("Send this answer", DOWN, ENTER);
+    await terminal.at("Send this answer", UP, UP, UP, ENTER);
     expect(model.mock.calls[0]?.[0]).toEqual({
       maxTokens: 9,
       messages: [{ role: "user", content: { type: "text", text: "Shorter." } }],
@@ -503,7 +503,7 @@ describe("Sampling: F13 to F15, S1, S2", () => {
     const terminal = new FakeTerminal();
     const model = vi.fn(async () => answerOf("x"));
     const answer = failure(responders(terminal, { model }).sample!(PROMPT, contextOf()));
-    if (stage === "answer") await terminal.at("Give this", DOWN, ENTER);
+    if (stage === "answer") await terminal.at("Give this", UP, UP, UP, ENTER);
     await terminal.at(stage === "answer" ? "Send this answer" : "Give this", ...keys);
     expect((await answer).code).toBe(code);
     expect(model).toHaveBeenCalledTimes(stage === "answer" ? 1 : 0);
@@ -513,7 +513,7 @@ describe("Sampling: F13 to F15, S1, S2", () => {
 describe("Roots: F23 to F25", () => {
   const roots = { roots: [{ uri: "file:///w/project", name: "Project" }] };
   test.each([
-    ["a yes", [DOWN, ENTER], undefined],
+    ["a yes", [UP, UP, ENTER], undefined],
     ["a no", [UP, ENTER], "input_declined"],
     ["Enter alone", [ENTER], "input_cancelled"],
     ["Escape", [ESC], "input_cancelled"],

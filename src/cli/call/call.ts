@@ -6,7 +6,7 @@ import { createCalls } from "../../calls/calls.ts";
 import type { CallEvent } from "../../calls/events.ts";
 import type { Responders } from "../../calls/responder.ts";
 import { messageOf } from "../../errors.ts";
-import { type FilePolicy, type PolicyRecord, policyResponders, toolHarm } from "../../policy/index.ts";
+import { type PolicyRecord, policyResponders, toolHarm } from "../../policy/index.ts";
 import { terminalResponders } from "../../present/index.ts";
 import { jsonText, renderResult } from "../../present/result.ts";
 import type { MrtrMethod } from "../../protocol/types.ts";
@@ -15,8 +15,9 @@ import { EXIT, type ExitCode, errorLine, oneLine, usageError } from "../exit.ts"
 import { reportFailure } from "../failure.ts";
 import { parseObject } from "../files.ts";
 import type { Io } from "../io.ts";
-import { readPolicyFile } from "../policy/file.ts";
+import { readPolicyFlag } from "../policy/file.ts";
 import { readScript, scriptedResponders } from "./answers.ts";
+import { readModel } from "./model.ts";
 import { connect, peerName, readPeer } from "./peer.ts";
 
 export interface CallFlags {
@@ -27,6 +28,8 @@ export interface CallFlags {
   readonly recordKeep?: readonly string[];
   readonly header?: readonly string[];
   readonly json?: boolean;
+  readonly modelUrl?: string;
+  readonly model?: string;
 }
 
 export interface CallLine {
@@ -56,8 +59,8 @@ export async function call(line: CallLine, io: Io, signal: AbortSignal): Promise
     const { peer, name } = readPeer(line.operands, line.command, flags.header ?? []);
     server = peerName(peer);
     const params = readParams(line.method, name, flags.args);
-    const surface = await readResponders(flags.answers, io);
-    const policy = await readPolicyOf(flags, io);
+    const surface = await readResponders(flags, io);
+    const policy = await readPolicyFlag(flags.policy, io);
     if (flags.record === undefined && flags.recordKeep !== undefined)
       throw usageError("--record-keep goes with --record only", "name the file with --record, or leave it out");
     const client = await connect(peer, io.err, signal);
@@ -123,18 +126,12 @@ function readParams(method: MrtrMethod, name: string, args: string | undefined):
 }
 
 /** The file alone when there is one, so that a script does the same with and without a terminal; else the terminal. */
-async function readResponders(answers: string | undefined, io: Io): Promise<Responders> {
-  return answers === undefined ? terminalResponders() : scriptedResponders(await readScript(answers, io.cwd), answers);
-}
-
-async function readPolicyOf({ policy }: CallFlags, io: Io): Promise<FilePolicy | undefined> {
-  if (policy === undefined) return undefined;
-  return readPolicyFile(policy, io.cwd, {
-    onWarning: ({ rule, key, reason }) => {
-      const what = `the policy's rule ${JSON.stringify(rule)} does not answer ${JSON.stringify(key)}, ${reason}`;
-      io.err(errorLine({ message: `warning: ${what}`, remedy: "a person is asked instead" }));
-    },
-  });
+async function readResponders(flags: CallFlags, io: Io): Promise<Responders> {
+  const { answers } = flags;
+  const model = readModel(flags, process.env);
+  return answers === undefined
+    ? terminalResponders(model === undefined ? {} : { model, modelTools: true })
+    : scriptedResponders(await readScript(answers, io.cwd), answers);
 }
 
 function decisionLine({ rule, action, key }: PolicyRecord): string {

@@ -7,6 +7,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { ParleyError } from "../../errors.ts";
 import { oneLine, usageError } from "../exit.ts";
 import { VERSION } from "../version.ts";
+import { MODEL_KEY } from "./model.ts";
 
 export type Peer =
   | { readonly kind: "url"; readonly url: URL; readonly headers: Headers }
@@ -73,7 +74,7 @@ export function peerName(peer: Peer): string {
 
 /**
  * Connects on revision 2026-07-28 and no other. A command is started with this process's environment, as a shell
- * would; what it writes to standard error is shown a line at a time, escaped and marked as its own (T1, T2).
+ * would, except for the key of the person's model; what it writes to standard error is shown a line at a time, escaped and marked as its own (T1, T2).
  *
  * @throws ParleyError `aborted`, or what the SDK and the transport report. Nothing is left running then.
  */
@@ -109,7 +110,8 @@ function http(url: URL, headers: Headers): Transport {
 class OneProcess extends StdioClientTransport {}
 
 function stdio(command: string, args: readonly string[], onLine: (line: string) => void): Transport {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined));
+  const given = Object.entries(process.env).filter(([name, value]) => value !== undefined && name !== MODEL_KEY);
+  const env = Object.fromEntries(given);
   const transport = new OneProcess({
     command,
     args: [...args],

@@ -1,5 +1,6 @@
 /** `parley inbox`: calls of the named servers wait here for a person at the browser. */
 
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
@@ -11,10 +12,13 @@ import { isLoopback } from "../../internal/net.ts";
 import type { PendingStore } from "../../pending/contract.ts";
 import { memoryPending } from "../../pending/memory.ts";
 import { sqlitePending } from "../../pending/sqlite.ts";
+import type { RootsResult } from "../../protocol/types.ts";
+import { readModel } from "../call/model.ts";
 import { connect, type Peer } from "../call/peer.ts";
 import { oneLine, usageError } from "../exit.ts";
 import { parseObject } from "../files.ts";
 import type { Io } from "../io.ts";
+import { readPolicyFlag } from "../policy/file.ts";
 import { readServers } from "./servers.ts";
 
 export interface InboxFlags {
@@ -23,6 +27,9 @@ export interface InboxFlags {
   readonly port: number;
   readonly host: string;
   readonly store?: string;
+  readonly policy?: string;
+  readonly modelUrl?: string;
+  readonly model?: string;
   readonly roots?: readonly string[];
   readonly start?: string;
   readonly args?: string;
@@ -34,13 +41,16 @@ export async function inbox(flags: InboxFlags, io: Io, signal: AbortSignal): Pro
   const peers = readServers(flags.server ?? [], flags.header ?? []);
   const start = readStart(flags, peers);
   const onError = (error: unknown) => warn(messageOf(error));
+  const { modelUrl, model: modelName } = flags;
+  const model = readModel({ ...(modelUrl && { modelUrl }), ...(modelName && { model: modelName }) }, process.env);
+  const policy = await readPolicyFlag(flags.policy, io);
   const store = await openStore(flags.store, io.cwd, warn);
   const opened = createInbox({
     store,
     servers: Object.fromEntries([...peers].map(([name, peer]) => [name, serverOf(peer, io)])),
-    ...(flags.roots && {
-      roots: { roots: flags.roots.map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href })) },
-    }),
+    ...(flags.roots && { roots: readRoots(flags.roots, io.cwd) }),
+    ...(policy && { policy }),
+    ...(model && { model, modelTools: true }),
     onError,
   });
   try {
@@ -106,6 +116,17 @@ async function openStore(file: string | undefined, cwd: string, warn: (text: str
     await store.close();
     throw refuse(error, "give the keys it was written with in PARLEY_KEYS");
   }
+}
+
+/** Folders that are there (F25), as URIs (F23). */
+function readRoots(folders: readonly string[], cwd: string): RootsResult {
+  return {
+    roots: folders.map((folder) => {
+      const path = resolve(cwd, folder);
+      if (!existsSync(path)) throw usageError(`--roots ${folder} is not there`, "name folders that exist");
+      return { uri: pathToFileURL(path).href };
+    }),
+  };
 }
 
 function serverOf(peer: Peer, io: Io): InboxServer {

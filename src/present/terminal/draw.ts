@@ -2,7 +2,7 @@
 import type { FieldView } from "../field-view.ts";
 import type { QuestionView } from "../model.ts";
 import type { SamplingView } from "../sampling-view.ts";
-import { host, join, type Safe, say } from "../text.ts";
+import { host, inline, join, type Safe, say } from "../text.ts";
 import type { AcceptableUrl } from "../url.ts";
 import { ASKS } from "../words.ts";
 import { framed, wrapped } from "./wrap.ts";
@@ -11,15 +11,31 @@ import { framed, wrapped } from "./wrap.ts";
 const BOLD = host("\u001b[1m");
 const NOT_BOLD = host("\u001b[22m");
 
-/** Everything a person needs before deciding: who asks, for what, the message, the warnings. */
-export function drawQuestion(view: QuestionView, columns: number): Safe[] {
-  const { server, call } = view;
-  const lines: Safe[] = [
-    host(""),
-    ...wrapped(say`━━ Server “${server.id}” ${ASKS[view.kind]}  (question “${view.key}”)`, columns),
-  ];
+/** Who asks, for what call, and until when. */
+export function drawAsker({ server, call, key, answerBy }: QuestionView, asks: Safe, columns: number): Safe[] {
+  const lines: Safe[] = [host(""), ...wrapped(say`━━ Server “${server.id}” ${asks}  (question “${key}”)`, columns)];
   if (server.claimed !== undefined) lines.push(...wrapped(say`  It calls itself “${server.claimed}”.`, columns));
   lines.push(...wrapped(say`  It runs ${call.method} “${call.target}” for you.`, columns));
+  if (answerBy !== undefined) {
+    lines.push(...wrapped(say`  It can wait until ${localTime(answerBy)}; then the call ends unanswered.`, columns));
+  }
+  return lines;
+}
+
+/** A time as the person's own clock shows it, with what that clock is set to. */
+function localTime(ms: number): Safe {
+  const at = new Date(ms);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const offset = -at.getTimezoneOffset();
+  const zone = `${offset < 0 ? "-" : "+"}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`;
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return inline(`${day} ${two(at.getHours())}:${two(at.getMinutes())} (UTC${zone})`);
+}
+
+/** Everything a person needs before deciding: who asks, for what, the message, the warnings. */
+export function drawQuestion(view: QuestionView, columns: number): Safe[] {
+  const { call } = view;
+  const lines = drawAsker(view, ASKS[view.kind], columns);
   lines.push(...wrapped(host("  Esc leaves a question unanswered; Ctrl-C ends the call."), columns));
   if (call.arguments !== undefined)
     lines.push(host("  With these arguments:"), ...framed(call.arguments.text, columns));

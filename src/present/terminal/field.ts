@@ -68,7 +68,7 @@ async function askValue(
 
 /** A single yes or no: the highlighted answer is No whatever the default says (F2, D2). */
 async function confirm({ prompter, before }: FieldDialog): Promise<FieldAnswer | "decline" | "cancel"> {
-  const answer = await prompter.choose<boolean | "decline" | "cancel">(
+  const answer = await prompter.decide<boolean | "decline" | "cancel">(
     host("Your answer?"),
     [
       { value: false, label: host("No") },

@@ -16,10 +16,17 @@ export const WAYS_OUT: readonly Option<Ending>[] = [
   { value: "cancel", label: host("Dismiss without an answer (Esc)") },
 ];
 
+export interface FormSetting {
+  /** Whether the round asks more than this: then nothing is sent when the form is done. */
+  others: () => boolean;
+  /** What was answered before, when the person came back to change it. */
+  before?: ElicitResult;
+}
+
 /** Asks `view`; the result is what the person chose. Leaving by Escape is a cancel, never a decline. */
-export async function askForm(view: FormView, prompter: Prompter): Promise<ElicitResult> {
+export async function askForm(view: FormView, prompter: Prompter, setting: FormSetting): Promise<ElicitResult> {
   try {
-    const ending = await new FormDialog(view, prompter).run();
+    const ending = await new FormDialog(view, prompter, setting).run();
     return typeof ending === "string" ? { action: ending } : { action: "accept", content: ending };
   } catch (error) {
     if (error instanceof Left) return { action: "cancel" };
@@ -27,23 +34,41 @@ export async function askForm(view: FormView, prompter: Prompter): Promise<Elici
   }
 }
 
+/** The answer in a few words. */
+export function summaryOfForm(view: FormView, { action, content = {} }: ElicitResult): Safe[] {
+  if (action !== "accept") return [action === "decline" ? host("Declined.") : host("Dismissed without an answer.")];
+  if (view.fields.length === 0) return [host("You agree.")];
+  return view.fields.map((field) => {
+    const value = Object.hasOwn(content, field.field.name) ? content[field.field.name] : undefined;
+    return say`“${field.label}”: ${describeAnswer(field, value)}`;
+  });
+}
+
 class FormDialog {
   readonly #view: FormView;
   readonly #prompter: Prompter;
+  readonly #setting: FormSetting;
   readonly #answers = new Map<string, FieldValue>();
   /** The person entered or changed something: until then Enter does not send (D2). */
   #touched = false;
 
-  constructor(view: FormView, prompter: Prompter) {
+  constructor(view: FormView, prompter: Prompter, setting: FormSetting) {
     this.#view = view;
     this.#prompter = prompter;
+    this.#setting = setting;
   }
 
   async run(): Promise<FormContent | Ending> {
     const { fields, confirmation } = this.#view;
     if (fields.length === 0) return this.#acceptMessage();
+    const { before } = this.#setting;
+    if (before?.action === "accept") {
+      for (const [name, value] of Object.entries(before.content ?? {})) this.#answers.set(name, value);
+      this.#touched = true;
+      return this.#review();
+    }
     if (!confirmation) {
-      const start = await this.#prompter.choose<Ending | "fill">(
+      const start = await this.#prompter.decide<Ending | "fill">(
         say`Answer? It has ${fields.length} ${fields.length === 1 ? host("field") : host("fields")}.`,
         [{ value: "fill", label: host("Fill it in") }, ...WAYS_OUT],
         0,
@@ -59,7 +84,7 @@ class FormDialog {
 
   /** A form without fields: agreeing to the message is the whole answer, so Enter alone must not do it. */
   async #acceptMessage(): Promise<FormContent | Ending> {
-    const choice = await this.#prompter.choose<Ending | "accept">(
+    const choice = await this.#prompter.decide<Ending | "accept">(
       host("There is nothing to fill in. Agree to what the server says?"),
       [{ value: "accept", label: host("Agree") }, ...WAYS_OUT],
       2,
@@ -86,7 +111,7 @@ class FormDialog {
       } catch (error) {
         if (!(error instanceof Left) || confirmation) throw error;
       }
-      const choice = await this.#prompter.choose<Ending | "back">(
+      const choice = await this.#prompter.decide<Ending | "back">(
         host("Leave the form?"),
         [{ value: "back", label: host("Go back to the form") }, ...WAYS_OUT],
         0,
@@ -98,10 +123,13 @@ class FormDialog {
   async #review(): Promise<FormContent | Ending> {
     for (;;) {
       this.#prompter.print(this.#drawReview());
-      const choice = await this.#prompter.choose<Ending | "send" | "change">(
-        say`Send this to server “${this.#view.server.id}”?`,
+      const others = this.#setting.others();
+      const choice = await this.#prompter.decide<Ending | "send" | "change">(
+        others
+          ? host("Keep this? Nothing is sent before the other questions are answered.")
+          : say`Send this to server “${this.#view.server.id}”?`,
         [
-          { value: "send", label: host("Send these answers") },
+          { value: "send", label: others ? host("Keep these answers") : host("Send these answers") },
           { value: "change", label: host("Change an answer") },
           ...WAYS_OUT,
         ],

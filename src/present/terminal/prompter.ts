@@ -3,21 +3,19 @@
  * consent surface needs: keys typed before a prompt was drawn are dropped (D2), Escape leaves a prompt and Ctrl-C the
  * whole call, and a terminal that goes away or a call that ends leaves no prompt behind.
  */
-import { PassThrough, type Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { isCancel, multiselect, password, select, text } from "@clack/prompts";
 import { ParleyError } from "../../errors.ts";
-import type { Safe } from "../text.ts";
+import { host, type Safe } from "../text.ts";
 import { GuardedOutput, type TerminalOutput } from "./guard.ts";
+import { Keys, settle, type TerminalInput } from "./keys.ts";
 import { wrapped } from "./wrap.ts";
-
-/** A terminal's keyboard. */
-export interface TerminalInput extends Readable {
-  isTTY?: boolean;
-  setRawMode?: (raw: boolean) => unknown;
-}
 
 /** Thrown when a person leaves a prompt by Escape. */
 export class Left extends Error {}
+
+/** Thrown when nobody chose in the time a prompt was given. */
+export class TimedOut extends Error {}
 
 export interface PrompterOptions {
   input: TerminalInput;
@@ -30,6 +28,8 @@ export interface PrompterOptions {
   subject: Safe;
   /** What an interruption carries: the question's key and server. */
   details: Record<string, unknown>;
+  /** The person wants nothing more from this server (F6). */
+  onSilence: () => void;
 }
 
 export interface Option<T> {
@@ -62,12 +62,36 @@ export class Prompter {
     this.print(wrapped(line, this.columns));
   }
 
-  /** Ask for one of `options`; what is highlighted is what is returned (F7). */
-  async choose<T>(message: Safe, options: readonly Option<T>[], initial: number): Promise<T> {
-    const index = await this.#ask<number>((io) =>
-      select({ ...io, message, initialValue: initial, options: indexed(options) }),
+  /**
+   * Ask for one of `options`; what is highlighted is what is returned (F7). With `timeoutMs` it throws
+   * {@link TimedOut} when nothing was chosen by then.
+   */
+  async choose<T>(message: Safe, options: readonly Option<T>[], initial: number, timeoutMs?: number): Promise<T> {
+    const index = await this.#ask<number>(
+      (io) => select({ ...io, message, initialValue: initial, options: indexed(options) }),
+      timeoutMs,
     );
     return (options[index] as Option<T>).value;
+  }
+
+  /**
+   * {@link choose}, where a question is decided: with the two ways to end more than this question (F6). Both throw
+   * ParleyError `aborted`, as Ctrl-C does.
+   */
+  async decide<T>(message: Safe, options: readonly Option<T>[], initial: number, timeoutMs?: number): Promise<T> {
+    const chosen = await this.choose<T | typeof STOP | typeof SILENCE>(
+      message,
+      [
+        ...options,
+        { value: STOP, label: host("Stop this call (Ctrl-C)") },
+        { value: SILENCE, label: host("Stop it, and nothing more from this server") },
+      ],
+      initial,
+      timeoutMs,
+    );
+    if (chosen === SILENCE) this.#options.onSilence();
+    if (chosen === STOP || chosen === SILENCE) throw this.#interrupted();
+    return chosen;
   }
 
   /** Ask for any of `options`; returns the chosen values in their listed order. */
@@ -98,14 +122,19 @@ export class Prompter {
     this.#output.destroy();
   }
 
-  async #ask<T>(prompt: (io: PromptStreams) => Promise<T | symbol>): Promise<T> {
-    const { input, signal } = this.#options;
+  async #ask<T>(prompt: (io: PromptStreams) => Promise<T | symbol>, timeoutMs?: number): Promise<T> {
+    const { input, signal, settleMs } = this.#options;
     const off = new AbortController();
     const onAbort = () => off.abort();
     let interrupted = false;
+    let late = false;
+    let timer: NodeJS.Timeout | undefined;
     input.setRawMode?.(true);
     try {
-      await this.#settle();
+      this.#check();
+      interrupted = await settle(input, settleMs, [signal, this.#gone.signal]);
+      this.#check();
+      if (interrupted) throw this.#interrupted();
       const keys = new Keys(input);
       keys.on("keypress", (_: unknown, key: { name?: string; ctrl?: boolean } | undefined) => {
         if (key?.ctrl !== true) return;
@@ -115,51 +144,28 @@ export class Prompter {
       });
       signal.addEventListener("abort", onAbort, { once: true });
       this.#gone.signal.addEventListener("abort", onAbort, { once: true });
+      if (timeoutMs !== undefined) {
+        timer = setTimeout(() => {
+          late = true;
+          off.abort();
+        }, timeoutMs);
+      }
       try {
         const answer = await prompt({ input: keys, output: this.#output, signal: off.signal });
         this.#check();
         if (interrupted) throw this.#interrupted();
+        if (late) throw new TimedOut();
         if (isCancel(answer)) throw new Left();
         return answer as T;
       } finally {
         keys.stop();
       }
     } finally {
+      clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
       this.#gone.signal.removeEventListener("abort", onAbort);
       input.setRawMode?.(false);
     }
-  }
-
-  /** Drops what was typed already, except Ctrl-C, until the keyboard has been silent for `settleMs`. */
-  async #settle(): Promise<void> {
-    const { input, signal, settleMs } = this.#options;
-    this.#check();
-    let interrupted = false;
-    await new Promise<void>((resolve) => {
-      let timer = setTimeout(finish, settleMs);
-      const drop = (chunk: Buffer | string) => {
-        clearTimeout(timer);
-        interrupted ||= chunk.includes(CTRL_C);
-        if (interrupted) return finish();
-        timer = setTimeout(finish, settleMs);
-      };
-      const gone = this.#gone.signal;
-      function finish() {
-        clearTimeout(timer);
-        input.off("data", drop);
-        input.pause();
-        gone.removeEventListener("abort", finish);
-        signal.removeEventListener("abort", finish);
-        resolve();
-      }
-      input.on("data", drop);
-      gone.addEventListener("abort", finish, { once: true });
-      signal.addEventListener("abort", finish, { once: true });
-      input.resume();
-    });
-    this.#check();
-    if (interrupted) throw this.#interrupted();
   }
 
   /** A person's end of the whole call: no answer, so neither a decline nor a cancel is sent for it (D1). */
@@ -186,40 +192,14 @@ export class Prompter {
   }
 }
 
-/**
- * The keyboard for one prompt. A stream of its own, so that nothing typed before reaches the prompt, nothing of it
- * stays behind, and an error of the terminal does not crash the library's line reader.
- */
-class Keys extends PassThrough {
-  readonly isTTY = true;
-  readonly #input: TerminalInput;
-  readonly #relay = (chunk: Buffer | string) => this.write(chunk);
-
-  constructor(input: TerminalInput) {
-    super();
-    this.#input = input;
-    input.on("data", this.#relay);
-    input.resume();
-  }
-
-  setRawMode(raw: boolean): void {
-    this.#input.setRawMode?.(raw);
-  }
-
-  stop(): void {
-    this.#input.off("data", this.#relay);
-    this.#input.pause();
-    this.destroy();
-  }
-}
-
 interface PromptStreams {
   input: Readable;
   output: GuardedOutput;
   signal: AbortSignal;
 }
 
-const CTRL_C = "\u0003";
+const STOP = Symbol("stop this call");
+const SILENCE = Symbol("nothing more from this server");
 const ENDINGS = ["end", "close", "error"] as const;
 
 /** Options by position: two options may carry equal values, and a value is never shown. */

@@ -2,17 +2,19 @@
 import type { QuestionContext, Responders } from "../../calls/responder.ts";
 import { ParleyError } from "../../errors.ts";
 import type { InputRequest, RootsResult } from "../../protocol/types.ts";
+import type { SamplingLimits } from "../../sampling/limits.ts";
 import type { Model } from "../../sampling/model.ts";
 import { describeQuestion, type QuestionView } from "../model.ts";
-import { inline, say } from "../text.ts";
-import { drawQuestion } from "./draw.ts";
-import { askForm } from "./form.ts";
+import { samplingResponder } from "../sampling.ts";
+import { inline } from "../text.ts";
+import { askForm, summaryOfForm } from "./form.ts";
 import type { TerminalOutput } from "./guard.ts";
-import { Prompter, type TerminalInput } from "./prompter.ts";
+import type { TerminalInput } from "./keys.ts";
 import { askRoots, checkRoots } from "./roots.ts";
-import { askSampling } from "./sampling.ts";
-import { inTurn } from "./turns.ts";
-import { askUrl, type OpenUrl } from "./url.ts";
+import { Rounds } from "./rounds.ts";
+import { approveAt } from "./sampling.ts";
+import { Surface, terminalAvailable, unanswerable } from "./surface.ts";
+import { type OpenUrl, summaryOfUrl, UrlAsker } from "./url.ts";
 
 export interface TerminalOptions {
   /** The keyboard. Default `process.stdin`. */
@@ -23,10 +25,14 @@ export interface TerminalOptions {
   allowSecretFields?: readonly string[];
   /** Opens an agreed address. Default none: the address is printed, and the person opens it (L8). */
   openUrl?: OpenUrl;
+  /** First pause when a person keeps waiting for a link (L9); each further one is twice as long. Milliseconds, default 5000. */
+  waitMs?: number;
   /** Answers sampling requests a person approved. Default none: sampling is not offered. */
   model?: Model;
   /** `model` can use `tools` and `toolChoice`. Default false. */
   modelTools?: boolean;
+  /** What servers may make `model` do. Default: `samplingLimits()`, for this surface alone. */
+  limits?: SamplingLimits;
   /** Without a `model`: offer sampling all the same, show each request, and fail it. Default false (B30). */
   showUnservedSampling?: boolean;
   /** The folders a server may be told of, each time after a yes (F25). Default none: roots are not offered. */
@@ -37,97 +43,78 @@ export interface TerminalOptions {
   declareWithoutTerminal?: boolean;
 }
 
-/** True if a person can be asked here: both ends are a terminal. */
-export function terminalAvailable(
-  input: TerminalInput = process.stdin,
-  output: TerminalOutput = process.stderr,
-): boolean {
-  return input.isTTY === true && output.isTTY === true && !input.destroyed && !input.readableEnded;
-}
-
 /**
  * Responders that ask a person at the terminal. Without a terminal there are none, so nothing is declared (B30); if
  * the terminal is gone when a question comes, it fails with `unanswerable` at once and is never answered (B32, B40).
  *
+ * Questions of any number of calls take turns, and the answers of one round are shown together before they are sent
+ * (D19). A person may stop the one call, or want nothing more from its server (F6): then every later question of it
+ * ends its call with `aborted`, unseen, for as long as these responders are used.
+ *
  * Throws {@link ParleyError} `configuration` for bad options. A responder throws `invalid_interim` for what is no
  * question, `unanswerable` for what must not be asked (a secret, an unsafe address), `aborted` when the call ended or the person
  * ended it with Ctrl-C (Escape only leaves the one question),
- * `input_declined` and `input_cancelled` where the answer has no such words (sampling, roots).
+ * `input_declined` and `input_cancelled` where the answer has no such words (sampling, roots), and for sampling what
+ * `samplingResponder` throws.
  */
 export function terminalResponders(options: TerminalOptions = {}): Responders {
-  const { model, roots, openUrl, allowSecretFields = [], settleMs = 50 } = options;
+  const { model, limits, roots, openUrl, allowSecretFields = [], settleMs = 50, waitMs = 5000 } = options;
   const { input = process.stdin as TerminalInput, output = process.stderr as TerminalOutput } = options;
-  if (!(Number.isFinite(settleMs) && settleMs >= 0)) {
-    throw new ParleyError("configuration", "settleMs must be a number of milliseconds, 0 or more.");
+  for (const [name, ms] of Object.entries({ settleMs, waitMs })) {
+    if (Number.isFinite(ms) && ms >= 0) continue;
+    throw new ParleyError("configuration", `${name} must be a number of milliseconds, 0 or more.`);
   }
   if (roots !== undefined) checkRoots(roots);
   if (options.declareWithoutTerminal !== true && !terminalAvailable(input, output)) return {};
 
-  const ask = async <T>(
-    request: InputRequest,
-    context: QuestionContext,
-    answer: (view: QuestionView, prompter: Prompter) => Promise<T>,
-  ): Promise<T> => {
-    const subject = say`Question “${inline(context.key, 100)}” of server “${inline(context.server.id, 100)}”`;
-    const aborted = () =>
-      context.signal.reason instanceof ParleyError
-        ? context.signal.reason
-        : new ParleyError("aborted", `${subject} was taken back before it was shown.`);
-    return inTurn(input, context.signal, aborted, async () => {
-      if (!terminalAvailable(input, output)) throw unanswerable(context, `${subject}: there is no terminal to ask at.`);
-      const view = describeQuestion(request, context, { allowSecretFields });
-      const { key, server, signal } = context;
-      const prompter = new Prompter({
-        input,
-        output,
-        signal,
-        settleMs,
-        subject,
-        details: { key, server: server.id },
-      });
-      try {
-        prompter.print(drawQuestion(view, prompter.columns));
-        if (view.refused.length > 0) throw unanswerable(context, `${subject} was refused: ${view.refused.join("; ")}.`);
-        return await answer(view, prompter);
-      } finally {
-        prompter.close();
-      }
-    });
+  const surface = new Surface({ input, output, settleMs });
+  const rounds = new Rounds(surface);
+  const links = new UrlAsker(openUrl, waitMs);
+  const viewOf = <K extends QuestionView["kind"]>(request: InputRequest, context: QuestionContext, kind: K) => {
+    const view = describeQuestion(request, context, { allowSecretFields });
+    if (view.kind === kind) return view as Extract<QuestionView, { kind: K }>;
+    throw new ParleyError(
+      "invalid_interim",
+      `Question "${inline(context.key, 100)}" is not the ${kind} it was taken for.`,
+    );
   };
 
   const responders: Responders = {
-    form: (params, context) =>
-      ask({ method: "elicitation/create", params }, context, (view, prompter) => {
-        if (view.kind !== "form") throw wrongKind(context, "form");
-        return askForm(view, prompter);
-      }),
-    url: (params, context) =>
-      ask({ method: "elicitation/create", params }, context, (view, prompter) => {
-        if (view.kind !== "url" || !view.url.ok) throw wrongKind(context, "url");
-        return askUrl(view, view.url, prompter, openUrl);
-      }),
-  };
-  if (model !== undefined || options.showUnservedSampling === true) {
-    responders.sample = (params, context) =>
-      ask({ method: "sampling/createMessage", params }, context, (_view, prompter) => {
-        if (model === undefined)
-          throw unanswerable(context, `No model is configured here to answer “${inline(context.key, 100)}”.`);
-        return askSampling(params, context, prompter, model);
+    form: async (params, context) => {
+      const view = viewOf({ method: "elicitation/create", params }, context, "form");
+      return rounds.answer(context, {
+        ask: (others, before) =>
+          surface.ask(view, context, (_, prompter) => askForm(view, prompter, { others, ...(before && { before }) })),
+        summary: (answer) => summaryOfForm(view, answer),
       });
+    },
+    url: async (params, context) => {
+      const view = viewOf({ method: "elicitation/create", params }, context, "url");
+      return rounds.answer(context, {
+        ask: (_others, before) =>
+          surface.ask(view, context, (_, prompter) => links.ask(view, context, prompter, before?.action === "accept")),
+        summary: (answer) => summaryOfUrl(view, answer),
+      });
+    },
+  };
+  if (model !== undefined) {
+    const tools = options.modelTools === true;
+    const approve = approveAt(surface);
+    Object.assign(responders, samplingResponder({ model, approve, tools, ...(limits && { limits }) }));
+  } else if (options.showUnservedSampling === true) {
+    responders.sample = async (params, context) => {
+      const view = viewOf({ method: "sampling/createMessage", params }, context, "sample");
+      return surface.ask(view, context, () => {
+        throw unanswerable(context, `No model is configured here to answer “${inline(context.key, 100)}”.`);
+      });
+    };
     if (options.modelTools === true) responders.sampleTools = true;
   }
   if (roots !== undefined) {
-    responders.roots = (context) =>
-      ask({ method: "roots/list" }, context, (_view, prompter) => askRoots(roots, context, prompter));
+    responders.roots = async (context) =>
+      surface.ask(viewOf({ method: "roots/list" }, context, "roots"), context, (_, prompter) =>
+        askRoots(roots, context, prompter),
+      );
   }
   return responders;
-}
-
-function unanswerable(context: QuestionContext, message: string): ParleyError {
-  return new ParleyError("unanswerable", message, { details: { key: context.key, server: context.server.id } });
-}
-
-function wrongKind(context: QuestionContext, kind: string): ParleyError {
-  const key = inline(context.key, 100);
-  return new ParleyError("invalid_interim", `Question "${key}" is not the ${kind} it was taken for.`);
 }

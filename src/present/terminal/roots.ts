@@ -32,7 +32,7 @@ export async function askRoots(
 
 async function choose(prompter: Prompter): Promise<"share" | "refuse" | "dismiss"> {
   try {
-    return await prompter.choose(
+    return await prompter.decide(
       host("Tell the server?"),
       [
         { value: "share", label: host("Yes, tell it") },

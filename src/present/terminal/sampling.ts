@@ -1,52 +1,54 @@
 /** Use of the person's model: the request is read and may be changed, then the answer is (F13 to F15; rule S1). */
-import type { QuestionContext } from "../../calls/responder.ts";
-import { InputCancelled, InputDeclined, ParleyError } from "../../errors.ts";
 import type { SamplingParams, SamplingResult } from "../../protocol/types.ts";
-import type { Model } from "../../sampling/model.ts";
-import { describeSample, describeSampling } from "../sampling-view.ts";
-import { host, inline, type Safe, say } from "../text.ts";
-import { drawSampling, drawWarnings } from "./draw.ts";
+import type { SampleQuestionView } from "../model.ts";
+import type { SamplingApproval, SamplingRefusal } from "../sampling.ts";
+import { describeSample, describeSampling, type SamplingView } from "../sampling-view.ts";
+import { host, type Safe, say } from "../text.ts";
+import { drawAsker, drawSampling, drawWarnings } from "./draw.ts";
 import { Left, type Prompter } from "./prompter.ts";
+import type { Surface } from "./surface.ts";
 
-const REFUSE = { value: "refuse", label: host("Refuse") } as const;
-const DISMISS = { value: "dismiss", label: host("Dismiss (Esc)") } as const;
+const WAYS_OUT = [
+  { value: "decline", label: host("Refuse") },
+  { value: "cancel", label: host("Dismiss (Esc)") },
+] as const;
 
-/**
- * Approves, runs and reviews. Sampling has no way to say no on the wire (F21): a person's refusal throws
- * {@link InputDeclined}, leaving throws {@link InputCancelled}.
- */
-export async function askSampling(
-  params: SamplingParams,
-  context: QuestionContext,
-  prompter: Prompter,
-  model: Model,
-): Promise<SamplingResult> {
+/** Both approvals at the terminal, each in its own turn: while the model works, other questions are put. */
+export function approveAt(surface: Surface): SamplingApproval {
+  return {
+    request: (view, params, context) =>
+      surface.ask(view, context, (_, prompter) => leaving(() => approveRequest(params, prompter))),
+    response: (view, result, context) =>
+      surface.turn(context, (prompter) => leaving(() => approveResponse(view, result, prompter))),
+  };
+}
+
+async function leaving<T>(ask: () => Promise<T | SamplingRefusal>): Promise<T | SamplingRefusal> {
   try {
-    const approved = await approve(params, context, prompter);
-    prompter.say(host("  The model is working…"));
-    const result = await model(approved, context);
-    return await review(result, context, prompter);
+    return await ask();
   } catch (error) {
-    if (error instanceof Left) throw new InputCancelled(context.key);
+    if (error instanceof Left) return "cancel";
     throw error;
   }
 }
 
-async function approve(params: SamplingParams, context: QuestionContext, prompter: Prompter): Promise<SamplingParams> {
+async function approveRequest(params: SamplingParams, prompter: Prompter): Promise<SamplingParams | SamplingRefusal> {
   let current = params;
   for (;;) {
-    const choice = await prompter.choose(
+    const choice = await prompter.decide(
       host("Give this to your model?"),
       [
         { value: "send", label: host("Yes, run it") } as const,
         { value: "edit", label: host("Change it first") } as const,
-        REFUSE,
-        DISMISS,
+        ...WAYS_OUT,
       ],
       3,
     );
-    if (choice === "send") return current;
-    leaveOn(choice, context);
+    if (choice === "send") {
+      prompter.say(host("  The model is working…"));
+      return current;
+    }
+    if (choice !== "edit") return choice;
     current = await edit(current, prompter);
     show(host("  What the model will be given:"), describeSampling(current), prompter);
   }
@@ -82,39 +84,33 @@ async function edit(params: SamplingParams, prompter: Prompter): Promise<Samplin
   return { ...params, messages };
 }
 
-async function review(result: SamplingResult, context: QuestionContext, prompter: Prompter): Promise<SamplingResult> {
+async function approveResponse(
+  view: SampleQuestionView,
+  result: SamplingResult,
+  prompter: Prompter,
+): Promise<SamplingResult | SamplingRefusal> {
+  prompter.print(drawAsker(view, host("gets an answer of your language model"), prompter.columns));
   let current = result;
   for (;;) {
-    const view = describeSample(current);
-    show(host("  What your model answered:"), view, prompter);
-    if (!view.complete) {
-      const message = `The model's answer to “${inline(context.key, 100)}” is too large to be reviewed, so it was not sent.`;
-      throw new ParleyError("unanswerable", message, { details: { key: context.key } });
-    }
+    show(host("  What your model answered:"), describeSample(current), prompter);
     const editable = isText(current.content);
-    const choice = await prompter.choose(
+    const choice = await prompter.decide(
       host("Send this answer to the server?"),
       [
         { value: "send", label: host("Yes, send it") } as const,
         ...(editable ? [{ value: "edit", label: host("Write another answer") } as const] : []),
-        REFUSE,
-        DISMISS,
+        ...WAYS_OUT,
       ],
       editable ? 3 : 2,
     );
     if (choice === "send") return current;
-    leaveOn(choice, context);
+    if (choice !== "edit") return choice;
     const text = await prompter.line(host("The answer"), { check: () => undefined });
     current = { ...current, content: { type: "text", text } } as SamplingResult;
   }
 }
 
-function leaveOn(choice: "edit" | "refuse" | "dismiss", context: QuestionContext): void {
-  if (choice === "refuse") throw new InputDeclined(context.key);
-  if (choice === "dismiss") throw new InputCancelled(context.key);
-}
-
-function show(heading: Safe, view: ReturnType<typeof describeSampling>, prompter: Prompter): void {
+function show(heading: Safe, view: SamplingView, prompter: Prompter): void {
   const { columns } = prompter;
   prompter.print([host(""), heading, ...drawSampling(view, columns), ...drawWarnings(view.warnings, columns)]);
 }

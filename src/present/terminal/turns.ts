@@ -1,5 +1,11 @@
 /** One question at a time on one terminal, however many are asked at once (B29). */
 const turns = new WeakMap<object, Promise<void>>();
+const waiting = new WeakMap<object, number>();
+
+/** How many questions wait for their turn on `terminal`. */
+export function waitingAt(terminal: object): number {
+  return waiting.get(terminal) ?? 0;
+}
 
 /** Runs `task` when every earlier task on `terminal` has ended. A wait ends early, by `aborted`, when `signal` fires. */
 export async function inTurn<T>(
@@ -15,7 +21,8 @@ export async function inTurn<T>(
     earlier.then(() => mine),
   );
   try {
-    await untilTurn(earlier, signal, aborted);
+    waiting.set(terminal, waitingAt(terminal) + 1);
+    await untilTurn(earlier, signal, aborted).finally(() => waiting.set(terminal, waitingAt(terminal) - 1));
     return await task();
   } finally {
     // A turn later: whoever asked several at once takes back the others first, when this one ended the call.
