@@ -64,8 +64,13 @@ inBrowser("sampling and folders on the page", () => {
 
   it("S1, F13: all of the request is shown; request and answer are approved apart", async () => {
     answerWith = says("Search is faster.");
-    const { answer, answers } = await asked(sampling(REQUEST));
+    const { id, answer, answers } = await asked(sampling(REQUEST));
+    // Hearing of something else is no change of this.
+    const fetched = tab.page.waitForResponse(`**/api/calls/${id}`);
+    await world.inbox.mute("notes", false);
+    await fetched;
     const { text } = await read(tab.page);
+    expect(text).not.toContain("With your changes");
     for (const part of [
       "You write release notes.",
       "Summarise these commits.\n\n- Faster search",

@@ -32,7 +32,8 @@ export function SamplingQuestion({ stage, id, decide }: Props<SamplingStage>) {
 }
 
 function Request({ stage, id, decide }: Props<StageOf<"request" | "failed">>) {
-  const [params, setParams] = useState<SamplingParams>(stage.params);
+  const [changed, setChanged] = useState<SamplingParams>();
+  const params = changed ?? stage.params;
   const [editing, setEditing] = useState(false);
   const guard = useGuard(`${id} request ${editing}`);
   if (editing) {
@@ -45,7 +46,7 @@ function Request({ stage, id, decide }: Props<StageOf<"request" | "failed">>) {
         most={stage.params.maxTokens}
         onBack={() => setEditing(false)}
         onDone={(texts, maxTokens) => {
-          setParams(withTexts(params, texts, maxTokens));
+          setChanged(withTexts(params, texts, maxTokens));
           setEditing(false);
         }}
       />
@@ -59,7 +60,7 @@ function Request({ stage, id, decide }: Props<StageOf<"request" | "failed">>) {
         </Notice>
       )}
       <h3>What your model would be given</h3>
-      {params !== stage.params && <p class="hint">With your changes. This is what will run.</p>}
+      {changed !== undefined && <p class="hint">With your changes. This is what will run.</p>}
       <Parts view={describeSampling(params)} />
       <TooEarly pressedEarly={guard.pressedEarly} />
       <div class="actions">
@@ -76,7 +77,8 @@ function Request({ stage, id, decide }: Props<StageOf<"request" | "failed">>) {
 }
 
 function Response({ stage, id, decide }: Props<StageOf<"response">>) {
-  const [result, setResult] = useState<SamplingResult>(stage.result);
+  const [changed, setChanged] = useState<SamplingResult>();
+  const result = changed ?? stage.result;
   const [editing, setEditing] = useState(false);
   const guard = useGuard(`${id} response ${editing}`);
   if (editing) {
@@ -87,18 +89,18 @@ function Response({ stage, id, decide }: Props<StageOf<"response">>) {
         texts={answerTexts(result)}
         onBack={() => setEditing(false)}
         onDone={(texts) => {
-          setResult(withAnswerTexts(result, texts));
+          setChanged(withAnswerTexts(result, texts));
           setEditing(false);
         }}
       />
     );
   }
-  const view = result === stage.result ? stage.view : describeSample(result);
+  const view = changed === undefined ? stage.view : describeSample(changed);
   return (
     <div {...guard.props}>
       <h3>What your model answered</h3>
       <p class="hint">
-        {result === stage.result
+        {changed === undefined
           ? "Nothing has been sent to the server yet."
           : "With your changes. This is what will be sent."}
       </p>
