@@ -102,6 +102,9 @@ describe("package", () => {
     for (const file of [
       "dist/index.js",
       "dist/cli/main.js",
+      "dist/inbox/page/index.html",
+      "dist/inbox/page/app.js",
+      "dist/inbox/page/app.css",
       "schemas/policy.schema.json",
       "README.md",
       "LICENSE",

@@ -34,9 +34,9 @@ const ENTRIES = ["index", "client", "testing"];
 const PURE = ["errors", "internal", "protocol", "journal", "replay", "flow"];
 
 const files = readdirSync("src", { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".ts"))
+  .filter((path) => /\.tsx?$/.test(path))
   .map((path) => `src/${path.replaceAll("\\", "/")}`);
-const layerOf = (path: string) => path.replace(/^src\//, "").replace(/(\/.*|\.ts)$/, "");
+const layerOf = (path: string) => path.replace(/^src\//, "").replace(/(\/.*|\.tsx?)$/, "");
 const importsOf = (path: string) =>
   [...readFileSync(path, "utf8").matchAll(/^(?:import|export)[^;]*?from "([^"]+)"/gms)].map(
     (match) => match[1] as string,

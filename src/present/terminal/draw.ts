@@ -4,18 +4,12 @@ import type { QuestionView } from "../model.ts";
 import type { SamplingView } from "../sampling-view.ts";
 import { host, inline, join, type Safe, say } from "../text.ts";
 import type { AcceptableUrl } from "../url.ts";
+import { ASKS } from "../words.ts";
 import { framed, wrapped } from "./wrap.ts";
 
 /** The address's own piece of style: what it says must not hang on colour settings. */
 const BOLD = host("\u001b[1m");
 const NOT_BOLD = host("\u001b[22m");
-
-const ASKS: Record<QuestionView["kind"], Safe> = {
-  form: host("asks a question"),
-  url: host("asks you to visit a web address"),
-  sample: host("asks to use your language model"),
-  roots: host("asks which folders it may know of"),
-};
 
 /** Who asks, for what call, and until when. */
 export function drawAsker({ server, call, key, answerBy }: QuestionView, asks: Safe, columns: number): Safe[] {

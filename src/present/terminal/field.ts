@@ -3,6 +3,7 @@ import { checkField } from "../../protocol/form/index.ts";
 import type { FormContent } from "../../protocol/types.ts";
 import type { FieldView } from "../field-view.ts";
 import { host, inline, type Safe, say, visible } from "../text.ts";
+import { parseNumber } from "../typed.ts";
 import { drawField } from "./draw.ts";
 import type { Option, Prompter } from "./prompter.ts";
 
@@ -176,11 +177,4 @@ function emptyCheck(view: FieldView): Safe | undefined {
 function complaint(view: FieldView, value: FieldValue): Safe | undefined {
   const reason = checkField(view.field, value);
   return reason === undefined ? undefined : say`This ${inline(reason, 300)}.`;
-}
-
-/** A decimal number as people write it; no hexadecimal, no `Infinity`, no empty text. */
-function parseNumber(text: string): number | undefined {
-  if (!/^\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i.test(text)) return undefined;
-  const number = Number(text);
-  return Number.isFinite(number) ? number : undefined;
 }
