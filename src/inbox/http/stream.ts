@@ -12,7 +12,8 @@ const PING_MS = 20_000;
 
 /** Server-sent events. A slow page costs a bounded amount of memory, and misses nothing it would not fetch anyway. */
 export class Streams {
-  readonly #open = new Set<ServerResponse>();
+  /** What each needs no more once it is ending. */
+  readonly #open = new Map<ServerResponse, () => void>();
   readonly #inbox: Inbox;
 
   constructor(inbox: Inbox) {
@@ -22,7 +23,6 @@ export class Streams {
   /** @throws HttpProblem 503 when too many listen. */
   open(res: ServerResponse): void {
     if (this.#open.size >= MAX_STREAMS) throw problem(503, "limit_exceeded", "Too many pages are open.");
-    this.#open.add(res);
     res.writeHead(200, { "Content-Type": "text/event-stream" });
     const waiting = new Map<string, InboxEvent>();
     let flowing = true;
@@ -49,15 +49,21 @@ export class Streams {
       flowing = true;
       flush();
     });
-    res.on("close", () => {
+    const stop = () => {
       this.#open.delete(res);
       unsubscribe();
       clearInterval(ping);
-    });
+    };
+    this.#open.set(res, stop);
+    res.on("close", stop);
     flowing = res.write(": here\n\n");
   }
 
   close(): void {
-    for (const res of this.#open) res.end();
+    for (const [res, stop] of this.#open) {
+      // First: calls go on until the inbox itself is closed, and what is written after the end is an error.
+      stop();
+      res.end();
+    }
   }
 }
