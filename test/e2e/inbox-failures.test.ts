@@ -1,7 +1,9 @@
 /** Servers that break the rules or are away, and answers of which nobody knows whether they arrived. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/calls/clock.ts";
 import type { CallView } from "../../src/inbox/api.ts";
+import { createInbox } from "../../src/inbox/inbox.ts";
 import { memoryPending } from "../../src/pending/memory.ts";
 import type { Model } from "../../src/sampling/model.ts";
 import { over, waiting } from "./inbox-browser.ts";
@@ -93,6 +95,22 @@ describe("inbox in trouble", () => {
     expect((await page.inbox()).servers.find((one) => one.id === "gone")).toMatchObject({ status: "unreachable" });
     const tools = await page.get<{ error: { code: string } }>("/api/servers/gone/tools");
     expect([tools.status, tools.body.error.code]).toEqual([502, "unreachable"]);
+  });
+
+  it("an answer given in time goes out even if its carrier comes after the time was over", async () => {
+    const store = memoryPending();
+    const server = await handServer();
+    onTestFinished(() => server.close());
+    const before = await world({ server, store, humanTimeoutMs: 60_000 });
+    const call = await (await before.browser()).asked("desk", "confirm");
+    await before.inbox.close();
+    const elsewhere = createInbox({ store, servers: { other: { connect: () => Promise.reject(new Error()) } } });
+    await elsewhere.decide(call.id, "r1-0", yes);
+    await elsewhere.close();
+    const clock = { ...systemClock, now: () => Date.now() + 120_000 };
+    const { browser } = await world({ server, store, clock });
+    expect((await (await browser()).until(call.id, over)).state).toBe("complete");
+    expect(server.legs.map(answersOf)).toEqual([undefined, { ok: yes }]);
   });
 
   it("K12: a server of the 2025 era, which asks while the request is open, is not called at all", async () => {
