@@ -61,6 +61,8 @@ export type { Outcome } from "./replay/question.ts";
 export type { RetryOptions, StepContext } from "./replay/types.ts";
 export type { ParleyEvent, WarningCode } from "./server/events.ts";
 export type { LedgerOptions } from "./server/ledger-options.ts";
+export type { ParleyHandler } from "./server/native/handler.ts";
+export type { CallerHeaders, HandlerOptions } from "./server/native/options.ts";
 export type { ParleyLimits, ParleyOptions } from "./server/options.ts";
 export { createParley, type Parley } from "./server/parley.ts";
 export type { OpenedTicket, PageSubject, TicketOptions, TicketQuestion, Tickets } from "./server/tickets.ts";

@@ -27,6 +27,11 @@ export class RoundServer {
     this.#once = options.ledger && new OnceServer(options, options.ledger);
   }
 
+  /** Whether calls without verified auth info are refused. */
+  get callersRequired(): boolean {
+    return this.#options.callers === "authenticated";
+  }
+
   /**
    * @returns the flow's own result, or `input_required`.
    * @throws the SDK's `ProtocolError` for every refusal and fault; whatever the flow threw, otherwise.
@@ -60,7 +65,7 @@ export class RoundServer {
 
   #principal(authInfo: AuthInfo | undefined): Principal | null {
     if (authInfo === undefined) {
-      if (this.#options.callers === "authenticated") throw unauthenticated();
+      if (this.callersRequired) throw unauthenticated();
       return null;
     }
     const principal = this.#options.principal(authInfo);

@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AuthInfo, McpServer, ServerNotifier } from "@modelcontextprotocol/server";
+import { messageOf, ParleyError } from "../../errors.ts";
+import type { AnyFlow } from "../../flow/define.ts";
+import type { RoundServer } from "../serve.ts";
+import { PendingBytes } from "./body.ts";
+import type { Core } from "./core.ts";
+import { Dispatcher } from "./dispatch.ts";
+import { Guard } from "./guard.ts";
+import { NodeExchange } from "./node.ts";
+import { type HandlerOptions, type ResolvedHandler, resolveHandler } from "./options.ts";
+import { SdkSide } from "./sdk.ts";
+import { WebExchange } from "./web.ts";
+
+/** Serves one MCP endpoint. Both faces share everything; mount whichever your server has. */
+export interface ParleyHandler {
+  /** For `node:http` and what stands on it: `createServer(handler.listener)`. Serves every path it is given. */
+  readonly listener: (req: IncomingMessage, res: ServerResponse) => void;
+  /**
+   * For servers of `Request` and `Response`.
+   * @param options `authInfo`: the caller, verified by you; without effect where the option `authenticate` is set.
+   */
+  readonly fetch: (request: Request, options?: { readonly authInfo?: AuthInfo }) => Promise<Response>;
+  /** Tells clients that listen that a list or a resource has changed (`subscriptions/listen`). */
+  readonly notify: ServerNotifier;
+  /** Takes no new request, aborts those in flight, and ends subscriptions. */
+  close(): Promise<void>;
+}
+
+/** @param register Puts flows on an SDK server, as `parley.register` does. */
+export function createHandler(
+  options: HandlerOptions,
+  rounds: RoundServer,
+  register: (mcpServer: McpServer, flows: readonly AnyFlow[]) => void,
+): ParleyHandler {
+  const resolved = resolveHandler(options);
+  const sdk = new SdkSide(resolved, (mcpServer) => register(mcpServer, resolved.flows));
+  const core: Core = {
+    options: resolved,
+    guard: new Guard(resolved),
+    dispatcher: makeDispatcher(resolved, sdk, rounds),
+    sdk,
+    pending: new PendingBytes(resolved.limits.maxPendingBytes),
+    callersRequired: rounds.callersRequired,
+    open: new Set(),
+    closed: false,
+  };
+  return {
+    listener: (req, res) => new NodeExchange(core, req, res).serve(),
+    fetch: (request, { authInfo } = {}) => new WebExchange(core, request, authInfo).serve(),
+    get notify() {
+      return sdk.handler.notify;
+    },
+    close: async () => {
+      core.closed = true;
+      for (const exchange of core.open) exchange.abort();
+      await sdk.close();
+    },
+  };
+}
+
+function makeDispatcher(options: ResolvedHandler, sdk: SdkSide, rounds: RoundServer): Dispatcher {
+  try {
+    return new Dispatcher(options, sdk, rounds);
+  } catch (error) {
+    if (error instanceof ParleyError) throw error;
+    throw new ParleyError("configuration", `handler: ${messageOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,142 @@
+/** Serving on `node:http`. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { NodeIncomingMessageLike } from "@modelcontextprotocol/node";
+import type { AuthInfo } from "@modelcontextprotocol/server";
+import { type Answer, errorAnswer } from "./answer.ts";
+import { readBody, tooLarge } from "./body.ts";
+import type { Core } from "./core.ts";
+import { HANDED_OVER } from "./dispatch.ts";
+import type { Exchange } from "./exchange.ts";
+import { authenticated, type HttpRefusal, refusalText, STOPPING } from "./guard.ts";
+import { parseMessage } from "./message.ts";
+import { acceptsStream, eventText, KEEP_ALIVE, STREAM_HEADERS } from "./stream.ts";
+
+/** One request on Node's own objects: no Web object is made for it. */
+export class NodeExchange implements Exchange {
+  readonly #core: Core;
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+  authInfo: AuthInfo | undefined;
+  #abort: AbortController | undefined;
+  #keepAlive: NodeJS.Timeout | undefined;
+  #gone = false;
+
+  constructor(core: Core, req: IncomingMessage, res: ServerResponse) {
+    this.#core = core;
+    this.#req = req;
+    this.#res = res;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#req.headers[name];
+    return typeof value === "string" ? value : value?.[0];
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#gone) this.#abort.abort();
+    }
+    return this.#abort.signal;
+  }
+
+  serve(): void {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      this.#refuse(refusal);
+    } else if (this.#core.options.authenticate === undefined) {
+      this.authInfo = (this.#req as { auth?: AuthInfo }).auth;
+      this.#read();
+    } else {
+      this.#authenticate();
+    }
+  }
+
+  /** A notification makes the answer a stream. To a client that takes none, or is slower than the flow, it is not sent. */
+  notify(message: string): void {
+    const res = this.#res;
+    if (this.#gone || res.writableEnded || res.writableNeedDrain || !acceptsStream(this.header("accept"))) return;
+    if (!res.headersSent) {
+      res.writeHead(200, [...STREAM_HEADERS]);
+      const { keepAliveMs } = this.#core.options.limits;
+      if (keepAliveMs > 0) this.#keepAlive = setInterval(() => res.write(KEEP_ALIVE), keepAliveMs).unref();
+    }
+    res.write(eventText(message));
+  }
+
+  abort(): void {
+    this.#gone = true;
+    this.#abort?.abort();
+  }
+
+  #refusal(): HttpRefusal | undefined {
+    const { closed, guard, options } = this.#core;
+    if (closed) return STOPPING;
+    const { maxBodyBytes } = options.limits;
+    const isTooLarge = Number(this.#req.headers["content-length"]) > maxBodyBytes;
+    return guard.check(this.#req.method, this) ?? (isTooLarge ? tooLarge(maxBodyBytes) : undefined);
+  }
+
+  #authenticate(): void {
+    const headers = { get: (name: string) => this.header(name.toLowerCase()) ?? null };
+    authenticated(this.#core.options, headers, this.#core.callersRequired).then(
+      (caller) => {
+        this.authInfo = caller;
+        this.#read();
+      },
+      (response: Response) => void this.#challenge(response),
+    );
+  }
+
+  #read(): void {
+    const { limits } = this.#core.options;
+    readBody(this.#req, limits, this.#core.pending, (body) => {
+      if (body === undefined) return;
+      if (typeof body !== "string") return this.#refuse(body);
+      const parsed = parseMessage(body, limits.maxDepth);
+      if ("refusal" in parsed) return this.#send(errorAnswer(null, parsed.refusal));
+      this.#core.open.add(this);
+      this.#res.on("close", () => {
+        this.#core.open.delete(this);
+        clearInterval(this.#keepAlive);
+        if (!this.#res.writableFinished) this.abort();
+      });
+      void this.#answer(parsed.message);
+    });
+  }
+
+  async #answer(message: unknown): Promise<void> {
+    const answer = await this.#core.dispatcher.answer(message, this);
+    if (this.#gone) return;
+    if (answer !== HANDED_OVER) return this.#send(answer);
+    const req = Object.assign(this.#req, this.authInfo && { auth: this.authInfo });
+    await this.#core.sdk.listener(req as NodeIncomingMessageLike, this.#res, message);
+  }
+
+  #send({ status, text }: Answer): void {
+    const res = this.#res;
+    if (res.headersSent) {
+      clearInterval(this.#keepAlive);
+      res.end(eventText(text));
+    } else if (text === "") {
+      res.writeHead(status, ["content-length", "0"]).end();
+    } else {
+      res.writeHead(status, ["content-type", "application/json", "content-length", String(Buffer.byteLength(text))]);
+      res.end(text);
+    }
+  }
+
+  /** What is left of the body is not read: the connection ends with the answer. */
+  #refuse({ status, message, headers = [] }: HttpRefusal): void {
+    const text = refusalText(message);
+    const length = String(Buffer.byteLength(text));
+    const close = this.#req.complete ? [] : ["connection", "close"];
+    this.#res.writeHead(status, ["content-type", "application/json", "content-length", length, ...close, ...headers]);
+    this.#res.end(text);
+  }
+
+  async #challenge(response: Response): Promise<void> {
+    const headers = [...response.headers].flat();
+    this.#res.writeHead(response.status, [...headers, "connection", "close"]).end(await response.text());
+  }
+}

@@ -1,0 +1,98 @@
+/** What a flow returned, as it goes out. */
+
+import type { Implementation, StandardSchemaV1 } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  SERVER_INFO_META_KEY,
+  specTypeSchemas,
+} from "@modelcontextprotocol/server";
+import { isObject } from "../../internal/json.ts";
+
+/** Writes results with what every one must say of itself: its type (A5) and its server (A29). */
+export class ResultWriter {
+  readonly #info: Implementation;
+  readonly #tail: string;
+
+  constructor(info: Implementation) {
+    this.#info = info;
+    this.#tail = JSON.stringify({ resultType: "complete", _meta: { [SERVER_INFO_META_KEY]: info } }).slice(1);
+  }
+
+  write(result: Readonly<Record<string, unknown>>): string {
+    if (result["resultType"] === undefined && result["_meta"] === undefined) {
+      const text = JSON.stringify(result);
+      return text === "{}" ? `{${this.#tail}` : `${text.slice(0, -1)},${this.#tail}`;
+    }
+    const { resultType = "complete", _meta = {} } = result;
+    const named = isObject(_meta) && _meta[SERVER_INFO_META_KEY] === undefined;
+    const meta = named ? { ..._meta, [SERVER_INFO_META_KEY]: this.#info } : _meta;
+    return JSON.stringify({ ...result, resultType, _meta: meta });
+  }
+}
+
+export function toolError(message: string): CallToolResult {
+  return { content: [{ type: "text", text: message }], isError: true };
+}
+
+/** The first thing a schema has against a value, in the SDK's words; or what the schema makes of it. */
+export async function validated(
+  schema: StandardSchemaV1,
+  value: unknown,
+): Promise<{ value: unknown } | { issues: string }> {
+  const result = await schema["~standard"].validate(value);
+  if (result.issues === undefined || result.issues.length === 0) return { value: (result as { value: unknown }).value };
+  return { issues: result.issues.map(issueText).join(", ") };
+}
+
+function issueText({ path, message }: StandardSchemaV1.Issue): string {
+  if (path === undefined || path.length === 0) return message;
+  return `${path.map((part) => String(typeof part === "object" ? part.key : part)).join(".")}: ${message}`;
+}
+
+/** @throws ProtocolError for a result that is none. */
+export function checkedToolResult(result: CallToolResult): Record<string, unknown> {
+  const full = withTextFallback(withContent(result as unknown as Record<string, unknown>));
+  if (isPlainToolResult(full)) return full;
+  // The SDK's neutral schema asks for an object here, this revision does not.
+  const { structuredContent, ...rest } = full;
+  const checked = specTypeSchemas.CallToolResult["~standard"].validate(rest);
+  if (checked.issues !== undefined) {
+    const message = `Invalid tools/call result: ${checked.issues.map(issueText).join(", ")}`;
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+  }
+  return structuredContent === undefined ? checked.value : { ...checked.value, structuredContent };
+}
+
+/** Text and nothing else, as most results are: nothing to check and nothing to strip. */
+function isPlainToolResult(result: Record<string, unknown>): boolean {
+  for (const key in result) {
+    if (key !== "content" && key !== "isError" && key !== "structuredContent") return false;
+  }
+  const { content, isError } = result;
+  return (
+    Array.isArray(content) && content.every(isPlainText) && (isError === undefined || typeof isError === "boolean")
+  );
+}
+
+function isPlainText(block: unknown): boolean {
+  if (!isObject(block) || block["type"] !== "text" || typeof block["text"] !== "string") return false;
+  for (const key in block) if (key !== "type" && key !== "text") return false;
+  return true;
+}
+
+function withContent(result: Record<string, unknown>): Record<string, unknown> {
+  if (result["content"] !== undefined || "task" in result || "inputRequests" in result || "requestState" in result) {
+    return result;
+  }
+  return { ...result, content: [] };
+}
+
+/** Structured content that is not an object also goes out as text, for clients that read text only. */
+function withTextFallback(result: Record<string, unknown>): Record<string, unknown> {
+  const { structuredContent, content } = result;
+  if (structuredContent === undefined || isObject(structuredContent) || !Array.isArray(content)) return result;
+  if (content.some((block) => isObject(block) && block["type"] === "text")) return result;
+  return { ...result, content: [...content, { type: "text", text: JSON.stringify(structuredContent) }] };
+}

@@ -1,0 +1,70 @@
+/** What the SDK serves for us: earlier revisions, subscriptions, and what is asked of it once. */
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import {
+  type AuthInfo,
+  CLIENT_CAPABILITIES_META_KEY,
+  createMcpHandler,
+  type McpHttpHandler,
+  McpServer,
+  PROTOCOL_VERSION_META_KEY,
+} from "@modelcontextprotocol/server";
+import { REVISION } from "./envelope.ts";
+import type { ResolvedHandler } from "./options.ts";
+
+/** The same definitions behind the SDK's own handler, which is made when it is first needed. */
+export class SdkSide {
+  readonly #options: ResolvedHandler;
+  readonly #register: (mcpServer: McpServer) => void;
+  #handler: McpHttpHandler | undefined;
+  #listener: ReturnType<typeof toNodeHandler> | undefined;
+
+  constructor(options: ResolvedHandler, register: (mcpServer: McpServer) => void) {
+    this.#options = options;
+    this.#register = register;
+  }
+
+  /** @throws what the SDK says of definitions that cannot be registered, such as a name used twice. */
+  makeServer(): McpServer {
+    const { info, server } = this.#options;
+    const mcpServer = new McpServer(info, server);
+    this.#register(mcpServer);
+    return mcpServer;
+  }
+
+  get handler(): McpHttpHandler {
+    const { legacy, onError, limits } = this.#options;
+    this.#handler ??= createMcpHandler(() => this.makeServer(), {
+      legacy,
+      onerror: onError,
+      keepAliveMs: limits.keepAliveMs,
+      maxRequestBodySize: limits.maxBodyBytes,
+    });
+    return this.#handler;
+  }
+
+  get listener(): ReturnType<typeof toNodeHandler> {
+    this.#listener ??= toNodeHandler(this.handler, { onerror: this.#options.onError });
+    return this.#listener;
+  }
+
+  /** What the SDK answers to a request of this revision, as a value. */
+  async ask(
+    method: string,
+    params: Readonly<Record<string, unknown>> = {},
+    authInfo?: AuthInfo,
+  ): Promise<{ status: number; body: Record<string, unknown> }> {
+    const meta = { [PROTOCOL_VERSION_META_KEY]: REVISION, [CLIENT_CAPABILITIES_META_KEY]: {} };
+    const message = { jsonrpc: "2.0", id: 0, method, params: { _meta: meta, ...params } };
+    const request = new Request("http://localhost/", {
+      method: "POST",
+      headers: { "content-type": "application/json", "mcp-protocol-version": REVISION, "mcp-method": method },
+      body: JSON.stringify(message),
+    });
+    const response = await this.handler.fetch(request, authInfo && { authInfo });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  async close(): Promise<void> {
+    await this.#handler?.close();
+  }
+}
