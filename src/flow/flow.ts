@@ -3,13 +3,14 @@ import { missingCapabilities } from "../protocol/capabilities.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
 import type { Outcome, Question } from "../replay/question.ts";
 import type { Asker } from "../replay/round.ts";
+import { abortSignalOf, type RunSignal } from "../replay/signal.ts";
 import type { Principal } from "../state/index.ts";
 import { checkKey, confirmQuestion, formQuestion, rootsQuestion, sampleQuestion, urlQuestion } from "./questions.ts";
 import type { CapabilityName, Flow, OutcomeQuestions, Progress, Recorded, StepOptions, UrlQuestion } from "./types.ts";
 
 /** What the serving side knows about the request in hand. */
 export interface FlowContext {
-  readonly signal: AbortSignal;
+  readonly signal: RunSignal;
   readonly caller: Principal | null;
   readonly round: number;
   readonly callId: string;
@@ -53,14 +54,7 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
   const hand = <T>(key: string, promise: Promise<T>): Promise<T> => handOver(promise, () => asker.awaited(key));
 
   let lastProgress = Number.NEGATIVE_INFINITY;
-  return {
-    outcome: {
-      form: (key, question) => hand(key, asked.form(key, question)),
-      confirm: (key, message, options) => hand(key, asked.confirm(key, message, options)),
-      url: (key, question) => hand(key, asked.url(key, question)),
-      sample: (key, params, options) => hand(key, asked.sample(key, params, options)),
-      roots: (key, options) => hand(key, asked.roots(key, options)),
-    },
+  const own: OwnMembers = {
     form: (key, question) => hand(key, accepted(key, asked.form(key, question))),
     confirm: (key, message, options) => hand(key, isYes(key, asked.confirm(key, message, options))),
     url: (key, question) => hand(key, accepted(key, asked.url(key, question))),
@@ -74,10 +68,6 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
       };
       return hand(key, step());
     },
-    signal: context.signal,
-    caller: context.caller,
-    round: context.round,
-    callId: context.callId,
     supports: (capability) => supports(context.capabilities, capability),
     progress: async (progress) => {
       // Values grow within a leg, and nothing follows its result (I2). A replayed flow reports anew, on a new leg.
@@ -86,6 +76,58 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
       await context.sendProgress(progress);
     },
   };
+  return new AuthorFlow(own, context, () => ({
+    form: (key, question) => hand(key, asked.form(key, question)),
+    confirm: (key, message, options) => hand(key, asked.confirm(key, message, options)),
+    url: (key, question) => hand(key, asked.url(key, question)),
+    sample: (key, params, options) => hand(key, asked.sample(key, params, options)),
+    roots: (key, options) => hand(key, asked.roots(key, options)),
+  }));
+}
+
+type OwnMembers = Pick<Flow, "form" | "confirm" | "url" | "sample" | "roots" | "step" | "supports" | "progress">;
+
+/** A class for its getters: what few flows ask for is made when it is asked for. */
+class AuthorFlow implements Flow {
+  readonly form: Flow["form"];
+  readonly confirm: Flow["confirm"];
+  readonly url: Flow["url"];
+  readonly sample: Flow["sample"];
+  readonly roots: Flow["roots"];
+  readonly step: Flow["step"];
+  readonly supports: Flow["supports"];
+  readonly progress: Flow["progress"];
+  readonly caller: Principal | null;
+  readonly round: number;
+  readonly callId: string;
+  readonly #signal: RunSignal;
+  readonly #makeOutcome: () => OutcomeQuestions;
+  #outcome: OutcomeQuestions | undefined;
+
+  constructor(own: OwnMembers, { signal, caller, round, callId }: FlowContext, makeOutcome: () => OutcomeQuestions) {
+    this.form = own.form;
+    this.confirm = own.confirm;
+    this.url = own.url;
+    this.sample = own.sample;
+    this.roots = own.roots;
+    this.step = own.step;
+    this.supports = own.supports;
+    this.progress = own.progress;
+    this.caller = caller;
+    this.round = round;
+    this.callId = callId;
+    this.#signal = signal;
+    this.#makeOutcome = makeOutcome;
+  }
+
+  get signal(): AbortSignal {
+    return abortSignalOf(this.#signal);
+  }
+
+  get outcome(): OutcomeQuestions {
+    this.#outcome ??= this.#makeOutcome();
+    return this.#outcome;
+  }
 }
 
 /**

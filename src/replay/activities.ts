@@ -2,6 +2,7 @@ import { ParleyError, StepFailed } from "../errors.ts";
 import type { Pending, StepEntry } from "../journal/entry.ts";
 import type { Json } from "../protocol/types.ts";
 import { holdLost } from "./divergence.ts";
+import { abortSignalOf } from "./signal.ts";
 import { asFailure, runStep, type StepFunction, type StepRun } from "./step.ts";
 import type { Deps, RetryOptions, RunInput, WaitOptions } from "./types.ts";
 import { waitFor } from "./wait.ts";
@@ -59,7 +60,7 @@ export class Activities {
       key,
       async () => {
         try {
-          const end = await waitFor(options, sinceMs, this.#input.signal, this.#deps);
+          const end = await waitFor(options, sinceMs, abortSignalOf(this.#input.signal), this.#deps);
           if (end !== "pending") return { entry: { type: "step", key, value: end === "done" } };
           this.#waits.push({ key, kind: "wait", digest: "", attempts: 0, changes: 0, sinceMs });
           return undefined;

@@ -17,6 +17,7 @@ import {
 import { type Asked, pauseWith } from "./pause.ts";
 import type { Outcome, Question } from "./question.ts";
 import { ReleaseOrder } from "./release.ts";
+import { abortSignalOf } from "./signal.ts";
 import type { StepFunction } from "./step.ts";
 import type { Deps, RetryOptions, RunInput, RunOutcome, WaitOptions } from "./types.ts";
 
@@ -301,7 +302,7 @@ export class Run<R> {
           this.#fail(leftBehind(this.#unasked(Infinity), this.#input.journal, [...this.#asked]));
         graceSpentAt = seen;
         const { divergenceGraceMs } = this.#input.limits;
-        await Promise.race([this.#progress(), this.#deps.sleep(divergenceGraceMs, this.#input.signal)]);
+        await Promise.race([this.#progress(), this.#deps.sleep(divergenceGraceMs, abortSignalOf(this.#input.signal))]);
       } else if (this.#open.size + this.#activities.waits.length > 0) {
         this.#finish(
           pauseWith(this.#open, this.#activities.waits, this.#missing, this.#journal, this.#input.limits.questions),

@@ -1,6 +1,7 @@
 import type { StepFailure } from "../errors.ts";
 import { toJson } from "../internal/json.ts";
 import type { StepEntry } from "../journal/entry.ts";
+import { abortSignalOf, type RunSignal } from "./signal.ts";
 import type { Deps, RetryOptions, StepContext } from "./types.ts";
 
 export type StepFunction = (context: StepContext) => unknown;
@@ -22,7 +23,7 @@ export async function runStep(
   key: string,
   fn: StepFunction,
   retry: RetryOptions,
-  signal: AbortSignal,
+  signal: RunSignal,
   deps: Deps,
   mayTry: () => boolean,
 ): Promise<StepRun | undefined> {
@@ -32,11 +33,11 @@ export async function runStep(
     if (!mayTry()) return undefined;
     let value: unknown;
     try {
-      value = await deps.insideStep(key, () => fn({ idempotencyKey, attempt, signal }));
+      value = await deps.insideStep(key, () => fn({ idempotencyKey, attempt, signal: abortSignalOf(signal) }));
     } catch (cause) {
       if (signal.aborted && (attempt < attempts || isAbort(cause, signal))) return undefined;
       if (attempt >= attempts) return { entry: { type: "step", key, failure: asFailure(cause) }, cause };
-      await deps.sleep(delayMs * factor ** (attempt - 1), signal);
+      await deps.sleep(delayMs * factor ** (attempt - 1), abortSignalOf(signal));
       // Nobody waits for another try any more (I6).
       if (signal.aborted) return { entry: { type: "step", key, failure: asFailure(cause) }, cause };
       continue;
@@ -48,7 +49,7 @@ export async function runStep(
 }
 
 /** The step gave up because it was told to: that says nothing about how it would have ended. */
-function isAbort(cause: unknown, { reason }: AbortSignal): boolean {
+function isAbort(cause: unknown, { reason }: RunSignal): boolean {
   return cause === reason || (cause instanceof Error && cause.name === "AbortError");
 }
 

@@ -1,6 +1,7 @@
 import type { ParleyError } from "../errors.ts";
 import type { Entry, Pending, StepEntry } from "../journal/entry.ts";
 import type { ClientCapabilities, InputRequests, Json } from "../protocol/types.ts";
+import type { RunSignal } from "./signal.ts";
 
 /** What the engine needs from outside: it does no I/O, reads no clock and imports no runtime. */
 export interface Deps {
@@ -50,7 +51,7 @@ export interface RunInput {
   /** What this request's client declared; `undefined` leaves the check to the transport (the 2025 era). */
   readonly capabilities: ClientCapabilities | undefined;
   readonly limits: Limits;
-  readonly signal: AbortSignal;
+  readonly signal: RunSignal;
   /** With a record of steps kept elsewhere: what earlier attempts at this very round finished, and where to write. */
   readonly record?: StepRecord;
   /** Stop at the first entry that settles, so that the caller can run again from the top. */

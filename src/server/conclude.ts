@@ -4,6 +4,7 @@ import { largestEntries } from "../journal/codec.ts";
 import type { CallState } from "../journal/entry.ts";
 import type { MrtrMethod } from "../protocol/types.ts";
 import type { RoundOutcome } from "../replay/round.ts";
+import type { RunSignal } from "../replay/signal.ts";
 import type { Binding } from "../state/index.ts";
 import type { Delivery } from "./delivery.ts";
 import { placeJournal } from "./journal-store.ts";
@@ -16,7 +17,7 @@ export interface RoundScope {
   readonly target: string;
   readonly binding: Binding;
   readonly version: string | undefined;
-  readonly signal: AbortSignal;
+  readonly signal: RunSignal;
 }
 
 /** How a round ended. `chunk` is what of the journal goes into the ledger; `unfinished`: nothing may be recorded. */

@@ -1,6 +1,7 @@
 import canonicalize from "canonicalize";
 import { ParleyError } from "../errors.ts";
 import type { CallState } from "../journal/entry.ts";
+import { abortSignalOf, type RunSignal } from "../replay/signal.ts";
 import type { StepRecord } from "../replay/types.ts";
 import type { Concluded } from "./conclude.ts";
 import { type Delivery, readDelivery, writeDelivery } from "./delivery.ts";
@@ -15,7 +16,7 @@ import type { RoundRequest } from "./request.ts";
 import { readRecords, writeRecord } from "./step-record.ts";
 import { createVault, type Vault } from "./vault.ts";
 
-type Attempt = (state: CallState, signal: AbortSignal, record?: StepRecord) => Promise<Concluded>;
+type Attempt = (state: CallState, signal: RunSignal, record?: StepRecord) => Promise<Concluded>;
 
 /** Rounds under a ledger: who runs, who waits, and who is given what was recorded. */
 export class OnceServer {
@@ -86,7 +87,7 @@ export class OnceServer {
     }
     return attempt(
       { ...state, journal },
-      AbortSignal.any([request.signal, held.lost]),
+      AbortSignal.any([abortSignalOf(request.signal), held.lost]),
       this.#record(held, journal.length),
     );
   }

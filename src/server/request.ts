@@ -1,6 +1,7 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import type { Flow, Progress } from "../flow/types.ts";
 import type { ClientCapabilities, MrtrMethod } from "../protocol/types.ts";
+import type { RunSignal } from "../replay/signal.ts";
 
 /** One request for a flow, whatever serves it. */
 export interface RoundRequest {
@@ -16,7 +17,7 @@ export interface RoundRequest {
   readonly capabilities: ClientCapabilities | undefined;
   /** `false` on the 2025 era, where the SDK's shim checks and asks. */
   readonly checkCapabilities: boolean;
-  readonly signal: AbortSignal;
+  readonly signal: RunSignal;
   sendProgress(progress: Progress): Promise<void>;
 }
 

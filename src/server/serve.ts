@@ -5,6 +5,7 @@ import { isObject } from "../internal/json.ts";
 import type { CallState } from "../journal/entry.ts";
 import type { InputRequired } from "../protocol/types.ts";
 import { runRound } from "../replay/round.ts";
+import type { RunSignal } from "../replay/signal.ts";
 import type { StepRecord } from "../replay/types.ts";
 import { type Binding, digestParams, type Principal } from "../state/index.ts";
 import { type Concluded, conclude, type RoundScope } from "./conclude.ts";
@@ -40,7 +41,7 @@ export class RoundServer {
     const binding = this.#bind(request);
     const call = openCall(flow, request, binding, this.#options);
     const { state } = call;
-    const attempt = (journaled: CallState, signal: AbortSignal, record?: StepRecord) =>
+    const attempt = (journaled: CallState, signal: RunSignal, record?: StepRecord) =>
       this.#run(flow, request, binding, { ...call, state: journaled }, signal, record);
     const once = (flow.singleUse ?? this.#options.singleUse) ? this.#once : undefined;
     if (once !== undefined) return handOver<R>(await once.serve(call, request, attempt));
@@ -88,7 +89,7 @@ export class RoundServer {
     request: RoundRequest,
     binding: Binding,
     call: OpenedCall,
-    signal: AbortSignal,
+    signal: RunSignal,
     record: StepRecord | undefined,
   ): Promise<Concluded> {
     const { method, target, capabilities, inputResponses } = request;

@@ -1,15 +1,15 @@
 /** Rules of the revision that no other test here stands for, each against a real server. */
 import { execFileSync } from "node:child_process";
-import { McpServer } from "@modelcontextprotocol/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createParley, InputDeclined, resource, tool } from "../../src/index.ts";
-import { rpc, serveHttp, type TestServer } from "../helpers/http.ts";
+import { rpc, type TestServer } from "../helpers/http.ts";
+import { MOUNTS, serveFlows } from "../helpers/mounts.ts";
 
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 const yes = { ok: { action: "accept", content: { confirm: true } } };
 
-describe("rules of the revision", () => {
+describe.each(MOUNTS)("rules of the revision, on the %s mount", (mount) => {
   let server: TestServer;
 
   beforeAll(async () => {
@@ -36,11 +36,7 @@ describe("rules of the revision", () => {
         return text(error instanceof InputDeclined ? "an alternative" : "?");
       }
     });
-    server = await serveHttp(() => {
-      const mcp = new McpServer({ name: "s", version: "1.0.0" });
-      parley.register(mcp, [typed, link, crash, declining]);
-      return mcp;
-    });
+    server = await serveFlows(mount, parley, [typed, link, crash, declining]);
   });
   afterAll(() => server.close());
 
@@ -109,7 +105,9 @@ describe("rules of the revision", () => {
     const done = await rpc(server.url, "tools/call", { name: "declining", requestState, inputResponses: answers });
     expect(done.result).toMatchObject({ content: [{ text: "an alternative" }] });
   });
+});
 
+describe("rules that hold wherever a flow is served", () => {
   it("J9 a resource that may ask cannot be cached for everybody", () => {
     const config = { cacheHint: { ttlMs: 1_000, cacheScope: "public" as const } };
     expect(() => resource("r", "r://1", config, async () => ({ contents: [] }))).toThrow(/cannot be "public"/);

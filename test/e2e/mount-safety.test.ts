@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createParley, type ParleyEvent, type ParleyOptions, prompt, resource, tool } from "../../src/index.ts";
 import { rpc, serveHttp, type TestServer } from "../helpers/http.ts";
+import { MOUNTS, serveFlows } from "../helpers/mounts.ts";
 
 const yes = { ok: { action: "accept", content: { confirm: true } } };
 const KEY = Buffer.from("0123456789abcdef0123456789abcdef");
@@ -20,7 +21,9 @@ const people: Record<string, AuthInfo> = {
   bob: { token: "bob", clientId: "app", scopes: [], extra: { iss: "https://id", sub: "bob" } },
 };
 
-describe("refusals at the wire", () => {
+const callers = (token: string | undefined) => (token === undefined ? undefined : people[token]);
+
+describe.each(MOUNTS)("refusals at the wire, on the %s mount", (mount) => {
   let ran = 0;
   let nowMs = 1_000_000;
   const events: ParleyEvent[] = [];
@@ -47,14 +50,7 @@ describe("refusals at the wire", () => {
   };
   const serve = (options: ParleyOptions, version = "1") => {
     const parley = createParley({ keys: [KEY], now: () => nowMs, onEvent: (event) => events.push(event), ...options });
-    return serveHttp(
-      () => {
-        const mcp = new McpServer({ name: "s", version: "1.0.0" });
-        parley.register(mcp, flows(version));
-        return mcp;
-      },
-      (token) => (token === undefined ? undefined : people[token]),
-    );
+    return serveFlows(mount, parley, flows(version), { callers });
   };
   const bearer = (token?: string) => (token === undefined ? {} : { authorization: `Bearer ${token}` });
 
@@ -203,17 +199,11 @@ describe("callers", () => {
     expect(codes({ callers: "authenticated" })).toEqual([]);
   });
 
-  it('callers: "authenticated" refuses a call without verified auth info before the flow runs', async () => {
+  it.each(MOUNTS)('callers: "authenticated" refuses a call without verified auth info, %s mount', async (mount) => {
     let ran = 0;
     const parley = createParley({ keys: [KEY], callers: "authenticated" });
-    const server = await serveHttp(
-      () => {
-        const mcp = new McpServer({ name: "s", version: "1.0.0" });
-        parley.register(mcp, [tool("t", {}, async () => text(`${++ran}`))]);
-        return mcp;
-      },
-      (token) => (token === undefined ? undefined : people[token]),
-    );
+    const flow = tool("t", {}, async () => text(`${++ran}`));
+    const server = await serveFlows(mount, parley, [flow], { callers });
     expect((await rpc(server.url, "tools/call", { name: "t" })).error).toMatchObject({ code: -32600 });
     expect(ran).toBe(0);
     const ann = await rpc(server.url, "tools/call", { name: "t" }, { headers: { authorization: "Bearer ann" } });

@@ -1,13 +1,14 @@
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { createParley, type ParleyEvent, prompt, resource, tool } from "../../src/index.ts";
 import { connect, rpc, serveHttp, type TestServer } from "../helpers/http.ts";
+import { MOUNTS, serveFlows } from "../helpers/mounts.ts";
 
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 const yes = { action: "accept", content: { confirm: true } };
 
-describe("flows on an ordinary McpServer", () => {
+describe.each(MOUNTS)("flows on the %s mount", (mount) => {
   let server: TestServer;
   const events: ParleyEvent[] = [];
   let ran = 0;
@@ -52,15 +53,7 @@ describe("flows on an ordinary McpServer", () => {
         return { contents: [{ uri: uri.href, text: `${String(name)} ${ok}` }] };
       },
     );
-    server = await serveHttp(() => {
-      const mcp = new McpServer({ name: "s", version: "1.0.0" });
-      mcp.registerTool("plain", { inputSchema: z.object({ n: z.number() }) }, ({ n }) => text(String(n + 1)));
-      parley.register(mcp, [remove, link, greet, note, file]);
-      mcp.registerTool("later", {}, () => {
-        throw new Error("as before");
-      });
-      return mcp;
-    });
+    server = await serveFlows(mount, parley, [remove, link, greet, note, file]);
   });
   afterAll(() => server.close());
 
@@ -107,13 +100,6 @@ describe("flows on an ordinary McpServer", () => {
   it("A29 A5 every result names its server and its type, interim ones too", async () => {
     const asked = await rpc(server.url, "tools/call", { name: "remove", arguments: { file: "a" } });
     expect(asked.result?.["_meta"]).toMatchObject({ "io.modelcontextprotocol/serverInfo": { name: "s" } });
-  });
-
-  it("tools registered the usual way stay as they are", async () => {
-    const plain = await rpc(server.url, "tools/call", { name: "plain", arguments: { n: 1 } });
-    expect(plain.result).toMatchObject({ resultType: "complete", content: [{ text: "2" }] });
-    const later = await rpc(server.url, "tools/call", { name: "later", arguments: {} });
-    expect(later.result).toMatchObject({ isError: true, content: [{ text: "as before" }] });
   });
 
   it("C3 L13 a refused state is one JSON-RPC error, the flow does not run, and the event names the reason", async () => {
@@ -166,4 +152,22 @@ describe("flows on an ordinary McpServer", () => {
     );
     expect(bare.result).toMatchObject({ resultType: "input_required" });
   });
+});
+
+it("tools registered the usual way stay as they are beside flows", async () => {
+  const parley = createParley({ callers: "anonymous", onEvent: () => undefined });
+  const server = await serveHttp(() => {
+    const mcp = new McpServer({ name: "s", version: "1.0.0" });
+    mcp.registerTool("plain", { inputSchema: z.object({ n: z.number() }) }, ({ n }) => text(String(n + 1)));
+    parley.register(mcp, [tool("flow", {}, async () => text("flows"))]);
+    mcp.registerTool("later", {}, () => {
+      throw new Error("as before");
+    });
+    return mcp;
+  });
+  onTestFinished(() => server.close());
+  const plain = await rpc(server.url, "tools/call", { name: "plain", arguments: { n: 1 } });
+  expect(plain.result).toMatchObject({ resultType: "complete", content: [{ text: "2" }] });
+  const later = await rpc(server.url, "tools/call", { name: "later", arguments: {} });
+  expect(later.result).toMatchObject({ isError: true, content: [{ text: "as before" }] });
 });

@@ -12,6 +12,7 @@ import type { AnyFlow } from "../../flow/define.ts";
 import type { Flow, Progress } from "../../flow/types.ts";
 import { isObject } from "../../internal/json.ts";
 import type { ClientCapabilities, MrtrMethod } from "../../protocol/types.ts";
+import type { RunSignal } from "../../replay/signal.ts";
 import { stateRefused } from "../refusals.ts";
 import type { RoundRequest, ServedFlow } from "../request.ts";
 import type { RoundServer } from "../serve.ts";
@@ -162,7 +163,7 @@ class NativeRound implements RoundRequest {
     return this.params._meta[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities;
   }
 
-  get signal(): AbortSignal {
+  get signal(): RunSignal {
     return this.#exchange.signal;
   }
 

@@ -55,18 +55,22 @@ export class Dispatcher {
     }
   }
 
-  async #serve(request: ModernRequest, exchange: Exchange): Promise<Answer | typeof HANDED_OVER> {
+  #serve(
+    request: ModernRequest,
+    exchange: Exchange,
+  ): Answer | typeof HANDED_OVER | Promise<Answer | typeof HANDED_OVER> {
     const { id, method, params } = request;
-    if (!this.#registry.methods.has(method)) {
-      const refusal = { status: 404, code: ProtocolErrorCode.MethodNotFound, message: "Method not found" };
-      return this.#refuse(id, refusal);
-    }
+    if (!this.#registry.methods.has(method)) return this.#refuse(id, METHOD_NOT_FOUND);
     const wrong = malformed(method, params);
-    if (wrong !== undefined)
-      return errorAnswer(id, { status: 200, code: ProtocolErrorCode.InvalidParams, message: wrong });
+    if (wrong !== undefined) return errorAnswer(id, invalidParams(wrong));
     switch (method) {
-      case "tools/call":
-        return this.#callTool(request, exchange);
+      case "tools/call": {
+        const entry = this.#registry.tools.get(params["name"] as string);
+        if (entry === undefined) return errorAnswer(id, invalidParams(`Tool ${String(params["name"])} not found`));
+        const refusal = checkParamHeaders(entry.headers, params["arguments"], exchange);
+        if (refusal !== undefined) return this.#refuse(id, refusal);
+        return this.#written(id, this.#calls.callTool(request, entry, exchange));
+      }
       case "prompts/get":
         return this.#written(id, this.#calls.getPrompt(request, exchange));
       case "resources/read":
@@ -81,20 +85,6 @@ export class Dispatcher {
       default:
         return HANDED_OVER;
     }
-  }
-
-  async #callTool(request: ModernRequest, exchange: Exchange): Promise<Answer> {
-    const { id, params } = request;
-    const entry = this.#registry.tools.get(params["name"] as string);
-    if (entry === undefined) {
-      const message = `Tool ${String(params["name"])} not found`;
-      return errorAnswer(id, { status: 200, code: ProtocolErrorCode.InvalidParams, message });
-    }
-    if (entry.headers.length > 0) {
-      const refusal = checkParamHeaders(entry.headers, params["arguments"], exchange);
-      if (refusal !== undefined) return this.#refuse(id, refusal);
-    }
-    return this.#written(id, this.#calls.callTool(request, entry, exchange));
   }
 
   async #written(id: ModernRequest["id"], served: Promise<Record<string, unknown>>): Promise<Answer> {
@@ -122,6 +112,13 @@ export class Dispatcher {
     this.#onError(new Error(`Refused a request: ${refusal.message}`));
     return errorAnswer(id, refusal);
   }
+}
+
+const METHOD_NOT_FOUND: Refusal = { status: 404, code: ProtocolErrorCode.MethodNotFound, message: "Method not found" };
+
+/** G31: the status of an error is the envelope's affair; this one is the method's. */
+function invalidParams(message: string): Refusal {
+  return { status: 200, code: ProtocolErrorCode.InvalidParams, message };
 }
 
 /** What the params of a method must be, as the SDK's schemas have it; in one line. */

@@ -8,6 +8,7 @@ import type { Core } from "./core.ts";
 import { HANDED_OVER } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
 import { authenticated, type HttpRefusal, refusalText, STOPPING } from "./guard.ts";
+import { LazySignal } from "./lazy-signal.ts";
 import { parseMessage } from "./message.ts";
 import { acceptsStream, eventText, KEEP_ALIVE, STREAM_HEADERS } from "./stream.ts";
 
@@ -17,9 +18,8 @@ export class NodeExchange implements Exchange {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   authInfo: AuthInfo | undefined;
-  #abort: AbortController | undefined;
+  readonly signal = new LazySignal();
   #keepAlive: NodeJS.Timeout | undefined;
-  #gone = false;
 
   constructor(core: Core, req: IncomingMessage, res: ServerResponse) {
     this.#core = core;
@@ -30,14 +30,6 @@ export class NodeExchange implements Exchange {
   header(name: string): string | undefined {
     const value = this.#req.headers[name];
     return typeof value === "string" ? value : value?.[0];
-  }
-
-  get signal(): AbortSignal {
-    if (this.#abort === undefined) {
-      this.#abort = new AbortController();
-      if (this.#gone) this.#abort.abort();
-    }
-    return this.#abort.signal;
   }
 
   serve(): void {
@@ -55,7 +47,8 @@ export class NodeExchange implements Exchange {
   /** A notification makes the answer a stream. To a client that takes none, or is slower than the flow, it is not sent. */
   notify(message: string): void {
     const res = this.#res;
-    if (this.#gone || res.writableEnded || res.writableNeedDrain || !acceptsStream(this.header("accept"))) return;
+    if (this.signal.aborted || res.writableEnded || res.writableNeedDrain || !acceptsStream(this.header("accept")))
+      return;
     if (!res.headersSent) {
       res.writeHead(200, [...STREAM_HEADERS]);
       const { keepAliveMs } = this.#core.options.limits;
@@ -65,8 +58,7 @@ export class NodeExchange implements Exchange {
   }
 
   abort(): void {
-    this.#gone = true;
-    this.#abort?.abort();
+    this.signal.abort();
   }
 
   #refusal(): HttpRefusal | undefined {
@@ -107,7 +99,7 @@ export class NodeExchange implements Exchange {
 
   async #answer(message: unknown): Promise<void> {
     const answer = await this.#core.dispatcher.answer(message, this);
-    if (this.#gone) return;
+    if (this.signal.aborted) return;
     if (answer !== HANDED_OVER) return this.#send(answer);
     const req = Object.assign(this.#req, this.authInfo && { auth: this.authInfo });
     await this.#core.sdk.listener(req as NodeIncomingMessageLike, this.#res, message);

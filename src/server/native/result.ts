@@ -36,12 +36,15 @@ export function toolError(message: string): CallToolResult {
   return { content: [{ type: "text", text: message }], isError: true };
 }
 
-/** The first thing a schema has against a value, in the SDK's words; or what the schema makes of it. */
-export async function validated(
-  schema: StandardSchemaV1,
-  value: unknown,
-): Promise<{ value: unknown } | { issues: string }> {
-  const result = await schema["~standard"].validate(value);
+export type Validated = { readonly value: unknown } | { readonly issues: string };
+
+/** What a schema makes of a value, or all it has against it, in the SDK's words. */
+export function validated(schema: StandardSchemaV1, value: unknown): Validated | Promise<Validated> {
+  const result = schema["~standard"].validate(value);
+  return result instanceof Promise ? result.then(validation) : validation(result);
+}
+
+function validation(result: StandardSchemaV1.Result<unknown>): Validated {
   if (result.issues === undefined || result.issues.length === 0) return { value: (result as { value: unknown }).value };
   return { issues: result.issues.map(issueText).join(", ") };
 }

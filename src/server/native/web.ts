@@ -6,6 +6,7 @@ import type { Core } from "./core.ts";
 import { HANDED_OVER } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
 import { authenticated, type HttpRefusal, refusalText, STOPPING } from "./guard.ts";
+import { LazySignal } from "./lazy-signal.ts";
 import { parseMessage } from "./message.ts";
 import type { HandlerLimits } from "./options.ts";
 import { acceptsStream, eventText, KEEP_ALIVE, STREAM_HEADERS } from "./stream.ts";
@@ -14,7 +15,7 @@ export class WebExchange implements Exchange {
   readonly #core: Core;
   readonly #request: Request;
   authInfo: AuthInfo | undefined;
-  readonly #abort = new AbortController();
+  readonly signal = new LazySignal();
   /** Set by the first notification. */
   #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
   #onStream: (response: Response) => void = () => {};
@@ -28,10 +29,6 @@ export class WebExchange implements Exchange {
 
   header(name: string): string | undefined {
     return this.#request.headers.get(name) ?? undefined;
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
   }
 
   async serve(): Promise<Response> {
@@ -65,7 +62,7 @@ export class WebExchange implements Exchange {
 
   abort(): void {
     clearInterval(this.#keepAlive);
-    this.#abort.abort();
+    this.signal.abort();
   }
 
   async #answer(message: unknown): Promise<Response> {

@@ -1,8 +1,9 @@
 /** What the official suite does not see: its own fixtures checked harder, and proof that each check can fail. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { TestServer } from "../../helpers/http.ts";
+import { MOUNTS } from "../../helpers/mounts.ts";
 import { ACCEPT, answeringRetries, REJECT } from "./blanket.ts";
-import { mutants, serveFixtures } from "./mutants.ts";
+import { mutants, serveFixtures, serveRight } from "./mutants.ts";
 import { type ProbeName, probes } from "./probes.ts";
 
 const names = Object.keys(probes) as ProbeName[];
@@ -12,8 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-describe("our fixtures", () => {
-  it.each(names)("%s", (name) => probes[name](server.url));
+describe.each(MOUNTS)("our fixtures, on the %s mount", (mount) => {
+  let right: TestServer;
+  beforeAll(async () => {
+    right = await serveRight(mount);
+  });
+  afterAll(() => right.close());
+  it.each(names)("%s", (name) => probes[name](right.url));
 });
 
 describe("every mutant dies", () => {

@@ -9,6 +9,7 @@ import { createParley } from "../../../src/index.ts";
 import { askFlows } from "../../conformance/server/ask-flows.ts";
 import { text } from "../../conformance/server/content.ts";
 import { serveHttp, type TestServer } from "../../helpers/http.ts";
+import { type Mount, serveFlows } from "../../helpers/mounts.ts";
 import type { ProbeName } from "./probes.ts";
 
 /** A handler as one writes it on the SDK alone, with one mistake in it. */
@@ -150,9 +151,16 @@ export const mutants: readonly Mutant[] = [
   },
 ];
 
+const fixtureParley = () => createParley({ keys: [KEY], callers: "anonymous", onEvent: () => {} });
+
+/** The fixtures as flows, as they are. */
+export function serveRight(mount: Mount): Promise<TestServer> {
+  return serveFlows(mount, fixtureParley(), askFlows, { name: "fixtures" });
+}
+
 /** The fixtures as flows, with the tools of `mutant` instead of ours. */
 export function serveFixtures(mutant?: Mutant): Promise<TestServer> {
-  const parley = createParley({ keys: [KEY], callers: "anonymous", onEvent: () => {} });
+  const parley = fixtureParley();
   const tools = Object.entries(mutant?.tools ?? {}).map(
     ([name, run]) => [`test_input_required_result_${name}`, run] as const,
   );

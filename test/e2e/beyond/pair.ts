@@ -1,8 +1,8 @@
-import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import { type CallEvent, type CallsOptions, createCalls, type Responders } from "../../../src/client.ts";
 import { type AnyFlow, createParley, type ParleyEvent, type ParleyOptions } from "../../../src/index.ts";
-import { connect, serveHttp } from "../../helpers/http.ts";
+import { connect } from "../../helpers/http.ts";
+import { type Mount, serveFlows } from "../../helpers/mounts.ts";
 
 export const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 export const accept = (content: Record<string, string | number | boolean | string[]> = {}) => ({
@@ -12,7 +12,7 @@ export const accept = (content: Record<string, string | number | boolean | strin
 const KEY = Buffer.from("0123456789abcdef0123456789abcdef");
 
 /** Both halves of Parley over real HTTP: flows on one side, drivers of any caller on the other. */
-export async function pair(flows: readonly AnyFlow[], options: ParleyOptions = {}) {
+export async function pair(mount: Mount, flows: readonly AnyFlow[], options: ParleyOptions = {}) {
   const served: ParleyEvent[] = [];
   const parley = createParley({
     keys: [KEY],
@@ -20,14 +20,9 @@ export async function pair(flows: readonly AnyFlow[], options: ParleyOptions = {
     onEvent: (event) => served.push(event),
     ...options,
   });
-  const build = () => {
-    const server = new McpServer({ name: "pair", version: "1.0.0" });
-    parley.register(server, flows);
-    return server;
-  };
-  const server = await serveHttp(build, (token) =>
-    token === undefined ? undefined : { token, clientId: "app", scopes: [], extra: { iss: "https://id", sub: token } },
-  );
+  const callers = (token: string | undefined) =>
+    token === undefined ? undefined : { token, clientId: "app", scopes: [], extra: { iss: "https://id", sub: token } };
+  const server = await serveFlows(mount, parley, flows, { name: "pair", callers });
   onTestFinished(() => server.close());
 
   /** A host on a connection of its own, as `who` says. */

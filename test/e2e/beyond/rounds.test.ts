@@ -7,6 +7,7 @@ import { z } from "zod";
 import { createCalls, type Responders } from "../../../src/client.ts";
 import { tool } from "../../../src/index.ts";
 import { connect, serveHttp } from "../../helpers/http.ts";
+import { MOUNTS } from "../../helpers/mounts.ts";
 import { accept, pair, text } from "./pair.ts";
 
 const done: string[] = [];
@@ -27,77 +28,89 @@ async function saved(host: Awaited<ReturnType<typeof pair>>["host"]) {
   return call.toJSON();
 }
 
-it("B10 a saved call ends for who began it; another caller's yes is asked for anew", async () => {
-  const { host, refusals } = await pair([remove]);
-  const ann = await host({ form: asking() }, "ann");
-  expect(await ann.calls.resume(await saved(host)).run()).toMatchObject(text("removed a"));
-  expect(done).toEqual(["a by ann"]);
+it.each(MOUNTS)(
+  "B10 a saved call ends for who began it; another caller's yes is asked for anew (%s mount)",
+  async (mount) => {
+    const { host, refusals } = await pair(mount, [remove]);
+    const ann = await host({ form: asking() }, "ann");
+    expect(await ann.calls.resume(await saved(host)).run()).toMatchObject(text("removed a"));
+    expect(done).toEqual(["a by ann"]);
 
-  const strict = await host({ form: asking() }, "bob", { restartRefusedState: false });
-  const refused = { code: -32602, data: { reason: "invalid_request_state" } };
-  await expect(strict.calls.resume(await saved(host)).run()).rejects.toMatchObject(refused);
-  expect(done).toEqual([]);
+    const strict = await host({ form: asking() }, "bob", { restartRefusedState: false });
+    const refused = { code: -32602, data: { reason: "invalid_request_state" } };
+    await expect(strict.calls.resume(await saved(host)).run()).rejects.toMatchObject(refused);
+    expect(done).toEqual([]);
 
-  const form = asking();
-  const bob = await host({ form }, "bob");
-  expect(await bob.calls.resume(await saved(host)).run()).toMatchObject(text("removed a"));
-  expect(form).toHaveBeenCalledTimes(1);
-  expect(done).toEqual(["a by bob"]);
-  expect(refusals()).toEqual(["other_principal", "other_principal"]);
-});
+    const form = asking();
+    const bob = await host({ form }, "bob");
+    expect(await bob.calls.resume(await saved(host)).run()).toMatchObject(text("removed a"));
+    expect(form).toHaveBeenCalledTimes(1);
+    expect(done).toEqual(["a by bob"]);
+    expect(refusals()).toEqual(["other_principal", "other_principal"]);
+  },
+);
 
-it("B11 changed arguments: the old yes is worth nothing, the new question names the new target", async () => {
-  const { host, refusals } = await pair([remove]);
-  const form = vi.fn<NonNullable<Responders["form"]>>(async () => accept({ confirm: false }));
-  const { calls } = await host({ form }, "ann");
-  const call = await saved(host);
-  const changed = { ...call, params: { ...call.params, arguments: { file: "everything" } } };
-  expect(await calls.resume(changed).run()).toMatchObject(text("kept"));
-  expect(form.mock.calls[0]?.[0].message).toBe("Remove everything?");
-  expect([done, refusals()]).toEqual([[], ["other_params"]]);
-});
+it.each(MOUNTS)(
+  "B11 changed arguments: the old yes is worth nothing, the new question names the new target (%s mount)",
+  async (mount) => {
+    const { host, refusals } = await pair(mount, [remove]);
+    const form = vi.fn<NonNullable<Responders["form"]>>(async () => accept({ confirm: false }));
+    const { calls } = await host({ form }, "ann");
+    const call = await saved(host);
+    const changed = { ...call, params: { ...call.params, arguments: { file: "everything" } } };
+    expect(await calls.resume(changed).run()).toMatchObject(text("kept"));
+    expect(form.mock.calls[0]?.[0].message).toBe("Remove everything?");
+    expect([done, refusals()]).toEqual([[], ["other_params"]]);
+  },
+);
 
-it("C6 B44 an answer after expiry does not count; the person is asked once more", async () => {
-  let nowMs = 1_000_000;
-  const { host, refusals } = await pair([remove], { now: () => nowMs, limits: { roundTtlMs: 60_000 } });
-  const thinksFor = (...pauses: number[]) =>
-    vi.fn<NonNullable<Responders["form"]>>(async () => {
-      nowMs += pauses.shift() ?? 0;
-      return accept({ confirm: true });
+it.each(MOUNTS)(
+  "C6 B44 an answer after expiry does not count; the person is asked once more (%s mount)",
+  async (mount) => {
+    let nowMs = 1_000_000;
+    const { host, refusals } = await pair(mount, [remove], { now: () => nowMs, limits: { roundTtlMs: 60_000 } });
+    const thinksFor = (...pauses: number[]) =>
+      vi.fn<NonNullable<Responders["form"]>>(async () => {
+        nowMs += pauses.shift() ?? 0;
+        return accept({ confirm: true });
+      });
+    const inTime = thinksFor(59_999);
+    expect(
+      await (await host({ form: inTime })).calls.callTool({ name: "remove", arguments: { file: "a" } }),
+    ).toMatchObject(text("removed a"));
+    expect([inTime.mock.calls.length, refusals()]).toEqual([1, []]);
+
+    const late = thinksFor(60_000, 1);
+    const { calls, seen } = await host({ form: late });
+    expect(await calls.callTool({ name: "remove", arguments: { file: "b" } })).toMatchObject(text("removed b"));
+    expect([late.mock.calls.length, refusals()]).toEqual([2, ["expired"]]);
+    expect(seen.filter(({ type }) => type === "restarted")).toHaveLength(1);
+  },
+);
+
+it.each(MOUNTS)(
+  "calls in flight of two callers do not mix, whatever order they are answered in (%s mount)",
+  async (mount) => {
+    const { host, refusals } = await pair(mount, [remove]);
+    done.length = 0;
+    const people = ["ann", "bob"];
+    const slow: Responders["form"] = async ({ message }) => {
+      await new Promise((resolve) => setTimeout(resolve, (message.length * 7) % 5));
+      return accept({ confirm: !message.includes("odd") });
+    };
+    const runs = people.map(async (who) => {
+      const { calls } = await host({ form: slow }, who);
+      const files = Array.from({ length: 6 }, (_, at) => `${who}-${"x".repeat(at)}${at % 2 ? "-odd" : ""}`);
+      const results = await Promise.all(files.map((file) => calls.callTool({ name: "remove", arguments: { file } })));
+      const expected = files.map((file) => text(file.includes("odd") ? "kept" : `removed ${file}`).content);
+      expect(results.map(({ content }) => content)).toEqual(expected);
+      return files.filter((file) => !file.includes("odd")).map((file) => `${file} by ${who}`);
     });
-  const inTime = thinksFor(59_999);
-  expect(
-    await (await host({ form: inTime })).calls.callTool({ name: "remove", arguments: { file: "a" } }),
-  ).toMatchObject(text("removed a"));
-  expect([inTime.mock.calls.length, refusals()]).toEqual([1, []]);
-
-  const late = thinksFor(60_000, 1);
-  const { calls, seen } = await host({ form: late });
-  expect(await calls.callTool({ name: "remove", arguments: { file: "b" } })).toMatchObject(text("removed b"));
-  expect([late.mock.calls.length, refusals()]).toEqual([2, ["expired"]]);
-  expect(seen.filter(({ type }) => type === "restarted")).toHaveLength(1);
-});
-
-it("calls in flight of two callers do not mix, whatever order they are answered in", async () => {
-  const { host, refusals } = await pair([remove]);
-  done.length = 0;
-  const people = ["ann", "bob"];
-  const slow: Responders["form"] = async ({ message }) => {
-    await new Promise((resolve) => setTimeout(resolve, (message.length * 7) % 5));
-    return accept({ confirm: !message.includes("odd") });
-  };
-  const runs = people.map(async (who) => {
-    const { calls } = await host({ form: slow }, who);
-    const files = Array.from({ length: 6 }, (_, at) => `${who}-${"x".repeat(at)}${at % 2 ? "-odd" : ""}`);
-    const results = await Promise.all(files.map((file) => calls.callTool({ name: "remove", arguments: { file } })));
-    const expected = files.map((file) => text(file.includes("odd") ? "kept" : `removed ${file}`).content);
-    expect(results.map(({ content }) => content)).toEqual(expected);
-    return files.filter((file) => !file.includes("odd")).map((file) => `${file} by ${who}`);
-  });
-  const expected = (await Promise.all(runs)).flat();
-  expect(done.toSorted()).toEqual(expected.toSorted());
-  expect(refusals()).toEqual([]);
-});
+    const expected = (await Promise.all(runs)).flat();
+    expect(done.toSorted()).toEqual(expected.toSorted());
+    expect(refusals()).toEqual([]);
+  },
+);
 
 it("B03 B48 rounds of state alone: paced, echoed exactly, nobody asked, and ended by the cap", async () => {
   const states = [' {"a":1}\n', "é", "p1.x", "last"];

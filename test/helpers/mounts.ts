@@ -1,0 +1,57 @@
+/** The two ways to serve flows over HTTP. What holds for one must hold for the other. */
+import { createServer } from "node:http";
+import { type AuthInfo, McpServer } from "@modelcontextprotocol/server";
+import type { AnyFlow, HandlerOptions, Parley, PromptFlow, ResourceFlow, ToolFlow } from "../../src/index.ts";
+import { listen, serveHttp, type TestServer } from "./http.ts";
+
+export const MOUNTS = ["sdk", "native"] as const;
+export type Mount = (typeof MOUNTS)[number];
+
+/** Who a bearer token stands for. */
+export type Callers = (token: string | undefined) => AuthInfo | undefined;
+
+export interface MountOptions {
+  readonly name?: string;
+  readonly callers?: Callers;
+  /** For the native handler only. */
+  readonly handler?: Partial<HandlerOptions>;
+}
+
+/** Serves `flows`, and nothing else, on a mount. */
+export function serveFlows(
+  mount: Mount,
+  parley: Parley,
+  flows: readonly AnyFlow[],
+  options: MountOptions = {},
+): Promise<TestServer> {
+  const { name = "s", callers } = options;
+  if (mount === "native") return serveNative(parley, flows, options);
+  return serveHttp(() => {
+    const mcp = new McpServer({ name, version: "1.0.0" });
+    parley.register(mcp, flows);
+    return mcp;
+  }, callers);
+}
+
+function serveNative(parley: Parley, flows: readonly AnyFlow[], options: MountOptions): Promise<TestServer> {
+  const { callers } = options;
+  const handler = parley.handler(nativeOptions(flows, options));
+  const http = createServer((req, res) => {
+    // As a middleware would leave it.
+    const auth = callers?.(req.headers.authorization?.replace(/^Bearer /, ""));
+    handler.listener(auth === undefined ? req : Object.assign(req, { auth }), res);
+  });
+  return listen(http, () => handler.close());
+}
+
+/** `flows`, sorted as `parley.handler` takes them. */
+export function nativeOptions(flows: readonly AnyFlow[], options: MountOptions = {}): HandlerOptions {
+  return {
+    name: options.name ?? "s",
+    version: "1.0.0",
+    tools: flows.filter((flow): flow is ToolFlow => flow.type === "tool"),
+    prompts: flows.filter((flow): flow is PromptFlow => flow.type === "prompt"),
+    resources: flows.filter((flow): flow is ResourceFlow => flow.type === "resource"),
+    ...options.handler,
+  };
+}
