@@ -1,9 +1,11 @@
 import { InputCancelled, InputDeclined, InvalidAnswer, ParleyError } from "../errors.ts";
 import { missingCapabilities } from "../protocol/capabilities.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
+import { BACKGROUND_KEY } from "../replay/background.ts";
 import type { Outcome, Question } from "../replay/question.ts";
 import type { Asker } from "../replay/round.ts";
 import { abortSignalOf, type RunSignal } from "../replay/signal.ts";
+import type { BackgroundOptions } from "../replay/types.ts";
 import type { Principal } from "../state/index.ts";
 import { checkKey, confirmQuestion, formQuestion, rootsQuestion, sampleQuestion, urlQuestion } from "./questions.ts";
 import type { CapabilityName, Flow, OutcomeQuestions, Progress, Recorded, StepOptions, UrlQuestion } from "./types.ts";
@@ -68,6 +70,13 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
       };
       return hand(key, step());
     },
+    background: (options = {}) => {
+      const handOver = async () => {
+        checkBackground(options);
+        return asker.background(options);
+      };
+      return hand(BACKGROUND_KEY, handOver());
+    },
     supports: (capability) => supports(context.capabilities, capability),
     progress: async (progress) => {
       // Values grow within a leg, and nothing follows its result (I2). A replayed flow reports anew, on a new leg.
@@ -85,7 +94,10 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
   }));
 }
 
-type OwnMembers = Pick<Flow, "form" | "confirm" | "url" | "sample" | "roots" | "step" | "supports" | "progress">;
+type OwnMembers = Pick<
+  Flow,
+  "form" | "confirm" | "url" | "sample" | "roots" | "step" | "background" | "supports" | "progress"
+>;
 
 /** A class for its getters: what few flows ask for is made when it is asked for. */
 class AuthorFlow implements Flow {
@@ -95,6 +107,7 @@ class AuthorFlow implements Flow {
   readonly sample: Flow["sample"];
   readonly roots: Flow["roots"];
   readonly step: Flow["step"];
+  readonly background: Flow["background"];
   readonly supports: Flow["supports"];
   readonly progress: Flow["progress"];
   readonly caller: Principal | null;
@@ -111,6 +124,7 @@ class AuthorFlow implements Flow {
     this.sample = own.sample;
     this.roots = own.roots;
     this.step = own.step;
+    this.background = own.background;
     this.supports = own.supports;
     this.progress = own.progress;
     this.caller = caller;
@@ -177,6 +191,16 @@ function supports(declared: ClientCapabilities | undefined, name: CapabilityName
   const [top, member] = name.split(".") as [keyof ClientCapabilities, string | undefined];
   const required = { [top]: member === undefined ? {} : { [member]: {} } };
   return missingCapabilities(required, declared) === undefined;
+}
+
+/** @throws ParleyError `configuration` */
+export function checkBackground({ ttlMs, pollIntervalMs, otherwise }: BackgroundOptions): void {
+  for (const [name, ms] of Object.entries({ ttlMs, pollIntervalMs })) {
+    if (ms === undefined || (Number.isSafeInteger(ms) && ms > 0)) continue;
+    throw new ParleyError("configuration", `flow.background: ${name} must be a whole number of ms, 1 or more.`);
+  }
+  if (otherwise === undefined || otherwise === "refuse" || otherwise === "foreground") return;
+  throw new ParleyError("configuration", 'flow.background: otherwise must be "refuse" or "foreground".');
 }
 
 function checkRetry(key: string, { retry = {} }: StepOptions): void {

@@ -2,7 +2,7 @@ import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type { FormValue } from "../protocol/form/index.ts";
 import type { FormSchema, Json, Root, SamplingParams, SamplingResult } from "../protocol/types.ts";
 import type { Outcome } from "../replay/question.ts";
-import type { RetryOptions, StepContext } from "../replay/types.ts";
+import type { BackgroundOptions, RetryOptions, StepContext } from "../replay/types.ts";
 import type { Principal } from "../state/index.ts";
 
 /** A form's schema: any Standard Schema with a JSON Schema form (zod, valibot, arktype), or the wire schema itself. */
@@ -114,7 +114,13 @@ export interface Flow {
   readonly outcome: OutcomeQuestions;
   /** Runs `fn` once and remembers what it returned (as JSON reads it back), or how it failed (`StepFailed`). */
   step<T>(key: string, fn: (context: StepContext) => T | Promise<T>, options?: StepOptions): Promise<Recorded<T>>;
-  /** Ends when the client goes away (I6). */
+  /**
+   * Turns the rest of the call into a task of the tasks extension: the client gets a task instead of a result, and the
+   * flow goes on here, questions included, whoever waits for it (section H). Once per flow, at its top level.
+   * @returns `true` once it runs as a task; `false` in the foreground, where `otherwise` allows that.
+   */
+  background(options?: BackgroundOptions): Promise<boolean>;
+  /** Ends when the client goes away (I6); in a task, when it is cancelled, expired or goes on elsewhere. */
   readonly signal: AbortSignal;
   /** The verified caller; `null` when nobody authenticated. */
   readonly caller: Principal | null;

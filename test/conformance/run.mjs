@@ -11,7 +11,19 @@ import { list, readResults, suite, version } from "./suite.mjs";
 
 const SUITE = "0.2.0-alpha.12";
 const REVISION = "2026-07-28";
-const SCENARIOS = { server: 40, client: 33 };
+const SCENARIOS = { server: 40, client: 33, "tasks-sdk": 9, "tasks-native": 9 };
+/** Of the tasks extension; a tenth is skipped by the suite itself. */
+const TASKS = [
+  "tasks-lifecycle",
+  "tasks-capability-negotiation",
+  "tasks-wire-fields",
+  "tasks-request-state-removal",
+  "tasks-mrtr-input",
+  "tasks-request-headers",
+  "tasks-dispatch-and-envelope",
+  "tasks-required-task-error",
+  "tasks-mrtr-composition",
+];
 const RESULTS = `${WORK}results`;
 const only = process.argv.slice(2);
 
@@ -20,8 +32,16 @@ rmSync(RESULTS, { recursive: true, force: true });
 mkdirSync(RESULTS, { recursive: true });
 build();
 
+const nothing = `${RESULTS}/no-expected-failures.yaml`;
+writeFileSync(nothing, "server: []\nclient: []\n");
+
 const started = Date.now();
-const sides = [report("server", await runServer()), report("client", await runClient())];
+const sides = [
+  report("server", await runServer()),
+  report("tasks-sdk", await runTasks("tasks-sdk", "startFixtureServer")),
+  report("tasks-native", await runTasks("tasks-native", "startNativeTaskServer")),
+  report("client", await runClient()),
+];
 const passed = sides.reduce((sum, side) => sum + side.passed, 0);
 const failed = sides.reduce((sum, side) => sum + side.failed, 0);
 print(`${passed} scenarios passed, ${failed} failed, in ${Math.round((Date.now() - started) / 1000)} s`);
@@ -34,8 +54,6 @@ if (process.env.CI) {
 
 /** With an empty list of expected failures the suite counts warnings, too; without the list it ignores them. */
 async function runServer() {
-  const nothing = `${RESULTS}/no-expected-failures.yaml`;
-  writeFileSync(nothing, "server: []\nclient: []\n");
   const names = await wanted("server");
   const { startFixtureServer } = await import(`${BUILT}server/start.js`);
   const { url, close } = await startFixtureServer();
@@ -45,6 +63,30 @@ async function runServer() {
   for (const some of scope) runs.push(await suite(...shared, ...some, "--expected-failures", nothing));
   await close();
   return { names, failed: runs.filter(({ code }) => code !== 0) };
+}
+
+/** Extension scenarios belong to no revision, so they are named one by one. */
+async function runTasks(side, start) {
+  const names = only.length === 0 ? TASKS : TASKS.filter((name) => only.includes(name));
+  if (names.length === 0) return { names, failed: [] };
+  const { url, close } = await (await import(`${BUILT}server/start.js`))[start]();
+  const failed = [];
+  for (const name of names) {
+    const run = await suite(
+      "server",
+      "--url",
+      url,
+      "--scenario",
+      name,
+      "-o",
+      `${RESULTS}/${side}`,
+      "--expected-failures",
+      nothing,
+    );
+    if (run.code !== 0) failed.push(run);
+  }
+  await close();
+  return { names, failed };
 }
 
 /** One process of the suite per scenario: only then does it mind how the client ended. */

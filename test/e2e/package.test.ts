@@ -52,6 +52,8 @@ const VALUES: Record<string, string[]> = {
     "startFlow",
     "yes",
   ],
+  "./tasks/memory": ["memoryTasks"],
+  "./tasks/sqlite": ["sqliteTasks"],
   "./ledger/memory": ["memoryLedger"],
   "./ledger/sqlite": ["sqliteLedger"],
   "./ledger/redis": ["redisLedger"],
