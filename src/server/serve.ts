@@ -9,6 +9,7 @@ import { type RoundOutcome, runRound } from "../replay/round.ts";
 import type { RunSignal } from "../replay/signal.ts";
 import type { BackgroundPlace, StepRecord } from "../replay/types.ts";
 import { type Binding, digestParams, type Principal } from "../state/index.ts";
+import { named } from "../tasks/guard.ts";
 import { type Concluded, conclude, type RoundScope } from "./conclude.ts";
 import { handOver } from "./delivery.ts";
 import { nodeDeps } from "./deps.ts";
@@ -147,8 +148,7 @@ export class RoundServer {
       this.#options.onEvent({ type: "task_begun", method, target, callId, round });
       return { delivery: { type: "result", value } };
     } catch (error) {
-      if (!(error instanceof ParleyError)) throw error;
-      return { delivery: { type: "fault", error: serverFault(error) }, unfinished: true };
+      return { delivery: { type: "fault", error: serverFault(named(error)) }, unfinished: true };
     }
   }
 }

@@ -5,6 +5,12 @@ export function asTasksUnavailable(message: string, cause?: unknown): ParleyErro
   return new ParleyError("tasks_unavailable", message, { cause });
 }
 
+/** Whatever a store was rejected with, by name: an author's own store may throw anything. */
+export function named(error: unknown): ParleyError {
+  if (error instanceof ParleyError) return error;
+  return asTasksUnavailable(`The task store failed closed: ${reasonOf(error)}.`, error);
+}
+
 /** Runs one operation: what goes wrong is named, and so is an answer that came after `timeoutMs`. */
 export async function bounded<T>(
   store: string,

@@ -1,12 +1,12 @@
 /** `tasks/get`, `tasks/update` and `tasks/cancel`, whatever carries them (section H). */
 import { type AuthInfo, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { ParleyError } from "../../errors.ts";
 import { isObject } from "../../internal/json.ts";
 import { mergeCapabilities, missingCapabilities, requiredCapabilities } from "../../protocol/capabilities.ts";
 import { declaresTasks, type TaskMethod } from "../../protocol/tasks.ts";
 import type { ClientCapabilities } from "../../protocol/types.ts";
 import { TASKS_MISSING } from "../../replay/background.ts";
 import type { Principal } from "../../state/index.ts";
+import { named } from "../../tasks/guard.ts";
 import { isAnswer } from "../native/calls.ts";
 import { missingCapability, serverFault } from "../refusals.ts";
 import type { TaskDesk } from "./desk.ts";
@@ -54,7 +54,7 @@ export class TaskMethods {
           return ack(await this.#desk.cancel(taskId, caller));
       }
     } catch (error) {
-      throw error instanceof ParleyError ? serverFault(error) : error;
+      throw error instanceof ProtocolError ? error : serverFault(named(error));
     }
   }
 
