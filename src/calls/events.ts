@@ -27,6 +27,8 @@ export type CallEvent = Base &
       }
     | { readonly type: "question"; readonly key: string; readonly kind: QuestionKind; readonly repeated: boolean }
     | { readonly type: "answered"; readonly key: string; readonly kind: QuestionKind }
+    /** The server goes on without this client, which looks after it from now on (H2). */
+    | { readonly type: "task"; readonly status: string; readonly statusMessage?: string }
     | { readonly type: "paced"; readonly ms: number }
     /** The server refused the state; the call starts over and asks again (L13). */
     | { readonly type: "restarted" }

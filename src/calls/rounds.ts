@@ -8,28 +8,24 @@ import {
 } from "@modelcontextprotocol/client";
 import { isObject } from "../internal/json.ts";
 import { CALL_ID_META_KEY } from "../protocol/call-id.ts";
-import { kindOf } from "../protocol/types.ts";
 import { pause, within } from "./clock.ts";
 import type { CallCore } from "./core.ts";
-import { type Interim, readInterim } from "./interim.ts";
+import { readInterim } from "./interim.ts";
 import { type LegOutcome, LostLeg, sendLeg } from "./leg.ts";
+import { adoptTask, followTask } from "./task.ts";
 import { nextSpan } from "./trace.ts";
 
 /** Sends legs until the server asks something (`undefined`) or is done: its result, and how long the last leg took. */
 export async function advance(core: CallCore): Promise<{ result: Result; ms: number } | undefined> {
-  const { setting, record } = core;
-  const { server, maxRequestStateBytes, maxQuestions, maxRounds } = setting.options;
-  const rules = { server, declared: record.capabilities, maxRequestStateBytes, maxQuestions };
+  const { record } = core;
+  const rules = core.interimRules;
+  if (record.task !== undefined) return followTask(core, record.task);
   for (let waits = 0; ; waits++) {
     const { outcome, ms } = await sendRound(core);
     if (outcome.kind === "complete") return { result: outcome.result, ms };
+    if (outcome.kind === "task") return followTask(core, adoptTask(core, outcome.raw));
     const interim = readInterim(outcome.raw, rules);
-    if (record.round >= maxRounds) {
-      // A question whose answer could not be sent any more is not put to anybody.
-      const details = { maxRounds, questions: Object.fromEntries(interim.requests) };
-      throw core.error("rounds_exceeded", `"${server}" still asks after ${maxRounds} rounds.`, { details });
-    }
-    take(core, interim);
+    core.take(interim);
     const questions = core.questions.map(({ key, kind }) => ({ key, kind }));
     core.emit({ type: "interim", questions, stateBytes: interim.stateBytes, ms });
     if (questions.length > 0) return undefined;
@@ -108,18 +104,6 @@ function legParams(core: CallCore, legacy: boolean): { params: Record<string, un
 /** The same over all legs, resent ones included; another after a restart, which is a new call to the server. */
 function wireCallId({ record: { callId, restarted } }: CallCore): string {
   return restarted ? `${callId}-again` : callId;
-}
-
-function take({ record, setting }: CallCore, { requests, requestState }: Interim): void {
-  for (const [key, request] of record.requests) {
-    if (kindOf(request) !== "url") continue;
-    const answer = record.answers.get(key) as { action?: string } | undefined;
-    if (answer?.action === "accept") record.acceptedUrls.set(key, (request.params as { url: string }).url);
-    else record.acceptedUrls.delete(key);
-  }
-  const { humanTimeoutMs, clock } = setting.options;
-  const answerBy = Number.isFinite(humanTimeoutMs) ? clock.now() + humanTimeoutMs : undefined;
-  Object.assign(record, { requests, requestState, answers: new Map(), answerBy });
 }
 
 /** Waits, so that a round that nobody has to answer does not spin (I16). */

@@ -6,6 +6,10 @@ export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 export const TASK_METHODS = ["tasks/get", "tasks/update", "tasks/cancel"] as const;
 export type TaskMethod = (typeof TASK_METHODS)[number];
 
+export function isTaskMethod(method: string): method is TaskMethod {
+  return (TASK_METHODS as readonly string[]).includes(method);
+}
+
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
 /** H8. Times are ISO 8601. */
