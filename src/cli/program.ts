@@ -47,6 +47,9 @@ The tokens file, for development, maps a bearer token to its caller:
   {"<token>": {"subject": "alice", "clientId": "cli", "scopes": []}}
 Without it callers are anonymous, and a state is not bound to a caller.
 
+--mount native serves flows without an McpServer, several times as fast. register(mcpServer, parley) needs one, so a
+module that exports it is served on the SDK's own handler, as --mount sdk does for any module.
+
 PARLEY_KEYS holds the keys that seal states, newest first, separated by commas (see parley keygen).
 SIGINT and SIGTERM stop the server: requests in flight get three seconds.
 ${CODES}`;
@@ -97,6 +100,11 @@ function build(
     )
     .addOption(new Option("--stdio", "serve one client on standard input and output"))
     .addOption(new Option("--bearer-tokens <file>", "who may call, for development").conflicts("stdio"))
+    .addOption(
+      new Option("--mount <mount>", "how HTTP is served; native, unless the module exports register")
+        .choices(["native", "sdk"])
+        .conflicts("stdio"),
+    )
     .addHelpText("after", SERVE_HELP)
     .action(async (module: string, flags: ServeFlags) => {
       noCommand(command);

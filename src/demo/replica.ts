@@ -1,5 +1,5 @@
 /** One server replica, a process of its own. It knows a key and who may call; it keeps nothing between two requests. */
-import { McpServer } from "@modelcontextprotocol/server";
+import { verifyBearerToken } from "@modelcontextprotocol/server";
 import { serveHttp } from "../cli/serve/http.ts";
 import { type TokenCaller, tokenVerifier } from "../cli/serve/tokens.ts";
 import { createParley } from "../server/parley.ts";
@@ -17,16 +17,15 @@ const parley = createParley({
 });
 const deploy = deployTool((step) => tell({ type: "ran", step }));
 
-const serving = await serveHttp({
-  host: "127.0.0.1",
-  port: 0,
-  verifier: tokenVerifier(new Map(Object.entries(JSON.parse(DEMO_CALLERS) as Record<string, TokenCaller>))),
-  factory: () => {
-    const server = new McpServer({ name: "demo", version: "1.0.0" });
-    parley.register(server, [deploy]);
-    return server;
-  },
+const verifier = tokenVerifier(new Map(Object.entries(JSON.parse(DEMO_CALLERS) as Record<string, TokenCaller>)));
+const endpoint = parley.handler({
+  name: "demo",
+  version: "1.0.0",
+  tools: [deploy],
+  authenticate: (headers) => verifyBearerToken(headers.get("authorization") ?? undefined, { verifier }),
 });
+
+const serving = await serveHttp({ host: "127.0.0.1", port: 0, endpoint });
 // The parent ends this process by closing the channel, and takes it along should it die itself.
 process.on("disconnect", () => void serving.stop().then(() => process.exit(0)));
 tell({ type: "ready", url: serving.url });

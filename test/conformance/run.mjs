@@ -1,5 +1,6 @@
 /**
- * `npm run conformance`: the official suite against our fixture server and against our driver, for one revision.
+ * `npm run conformance`: the official suite against our fixture server, on both mounts, and against our driver, for one
+ * revision.
  * Fails on any failed check, any warning, any client that ends badly, and any number of scenarios but the known ones.
  *
  * `node test/conformance/run.mjs [scenario ...]` runs some scenarios only.
@@ -11,7 +12,7 @@ import { list, readResults, suite, version } from "./suite.mjs";
 
 const SUITE = "0.2.0-alpha.12";
 const REVISION = "2026-07-28";
-const SCENARIOS = { server: 40, client: 33, "tasks-sdk": 9, "tasks-native": 9 };
+const SCENARIOS = { server: 40, tasks: 9, client: 33 };
 /** Of the tasks extension; a tenth is skipped by the suite itself. */
 const TASKS = [
   "tasks-lifecycle",
@@ -24,6 +25,7 @@ const TASKS = [
   "tasks-required-task-error",
   "tasks-mrtr-composition",
 ];
+const MOUNTS = ["sdk", "native"];
 const RESULTS = `${WORK}results`;
 const only = process.argv.slice(2);
 
@@ -36,12 +38,10 @@ const nothing = `${RESULTS}/no-expected-failures.yaml`;
 writeFileSync(nothing, "server: []\nclient: []\n");
 
 const started = Date.now();
-const sides = [
-  report("server", await runServer()),
-  report("tasks-sdk", await runTasks("tasks-sdk", "startFixtureServer")),
-  report("tasks-native", await runTasks("tasks-native", "startNativeTaskServer")),
-  report("client", await runClient()),
-];
+const sides = [];
+for (const mount of MOUNTS) sides.push(report("server", await runServer(mount), `server-${mount}`));
+for (const mount of MOUNTS) sides.push(report("tasks", await runTasks(mount), `tasks-${mount}`));
+sides.push(report("client", await runClient(), "client"));
 const passed = sides.reduce((sum, side) => sum + side.passed, 0);
 const failed = sides.reduce((sum, side) => sum + side.failed, 0);
 print(`${passed} scenarios passed, ${failed} failed, in ${Math.round((Date.now() - started) / 1000)} s`);
@@ -53,11 +53,11 @@ if (process.env.CI) {
 }
 
 /** With an empty list of expected failures the suite counts warnings, too; without the list it ignores them. */
-async function runServer() {
+async function runServer(mount) {
   const names = await wanted("server");
-  const { startFixtureServer } = await import(`${BUILT}server/start.js`);
-  const { url, close } = await startFixtureServer();
-  const shared = ["server", "--url", url, "--spec-version", REVISION, "-o", `${RESULTS}/server`];
+  const fixtures = await import(`${BUILT}server/start.js`);
+  const { url, close } = await fixtures.MOUNTS[mount]();
+  const shared = ["server", "--url", url, "--spec-version", REVISION, "-o", `${RESULTS}/server-${mount}`];
   const scope = only.length === 0 ? [["--suite", "all"]] : names.map((name) => ["--scenario", name]);
   const runs = [];
   for (const some of scope) runs.push(await suite(...shared, ...some, "--expected-failures", nothing));
@@ -66,23 +66,15 @@ async function runServer() {
 }
 
 /** Extension scenarios belong to no revision, so they are named one by one. */
-async function runTasks(side, start) {
+async function runTasks(mount) {
   const names = only.length === 0 ? TASKS : TASKS.filter((name) => only.includes(name));
   if (names.length === 0) return { names, failed: [] };
-  const { url, close } = await (await import(`${BUILT}server/start.js`))[start]();
+  const fixtures = await import(`${BUILT}server/start.js`);
+  const { url, close } = await fixtures.MOUNTS[mount]();
+  const shared = ["server", "--url", url, "-o", `${RESULTS}/tasks-${mount}`, "--expected-failures", nothing];
   const failed = [];
   for (const name of names) {
-    const run = await suite(
-      "server",
-      "--url",
-      url,
-      "--scenario",
-      name,
-      "-o",
-      `${RESULTS}/${side}`,
-      "--expected-failures",
-      nothing,
-    );
+    const run = await suite(...shared, "--scenario", name);
     if (run.code !== 0) failed.push(run);
   }
   await close();
@@ -113,8 +105,8 @@ async function wanted(side) {
 }
 
 /** Prints what went wrong and counts scenarios. One that did not run, or ran besides the known ones, has failed. */
-function report(side, { names, failed: runs }) {
-  const results = names.length === 0 ? [] : readResults(`${RESULTS}/${side}`);
+function report(side, { names, failed: runs }, folder) {
+  const results = names.length === 0 ? [] : readResults(`${RESULTS}/${folder}`);
   const expected = only.length === 0 ? SCENARIOS[side] : names.length;
   for (const { output } of runs) print(output);
   for (const { path, bad } of results) {
@@ -124,7 +116,7 @@ function report(side, { names, failed: runs }) {
   }
   const good = results.filter(({ bad }) => bad.length === 0).length;
   const checks = results.reduce((sum, { passed }) => sum + passed, 0);
-  print(`${side}: ${good}/${expected} scenarios, ${checks} checks passed, ${runs.length} runs failed`);
+  print(`${folder}: ${good}/${expected} scenarios, ${checks} checks passed, ${runs.length} runs failed`);
   return { passed: good, failed: Math.max(runs.length, Math.abs(expected - good), results.length - good) };
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { file, KEY, parley, type Serving, serving, YES } from "../helpers/cli.ts";
 import { rpc } from "../helpers/http.ts";
+import { good } from "../helpers/raw.ts";
 
 const when = { action: "accept", content: { word: "now" } };
 
@@ -28,8 +29,12 @@ describe("parley serve", () => {
     });
   });
 
-  it("G27 another Host or Origin is answered 403, other paths 404", async () => {
-    const post = (headers: Record<string, string>) => rpc(server.url, "tools/call", { name: "plain" }, { headers });
+  it.each([
+    ["sdk", "mixed.mjs", "plain"],
+    ["native", "single.mjs", "alone"],
+  ])("G27 another Host or Origin is answered 403, other paths 404 (%s mount)", async (_, module, name) => {
+    const server = await serving(module);
+    const post = (headers: Record<string, string>) => rpc(server.url, "tools/call", { name }, { headers });
     expect((await post({})).status).toBe(200);
     expect((await post({ origin: "http://localhost:5000" })).status).toBe(200);
     expect((await post({ origin: "https://evil.example" })).status).toBe(403);
@@ -37,6 +42,7 @@ describe("parley serve", () => {
     expect(await statusWithHost(server.url, "127.0.0.1")).not.toBe(403);
     expect(await statusWithHost(server.url, "rebound.example")).toBe(403);
     expect((await fetch(server.url.replace("/mcp", "/"), { method: "POST" })).status).toBe(404);
+    await server.stop();
   });
 
   it("a flow that breaks a rule is said on stderr, with what its caller was told", async () => {
@@ -88,14 +94,42 @@ describe("parley serve", () => {
   });
 });
 
-describe("--bearer-tokens", () => {
+describe("--mount", () => {
+  it("native by default: answers come with their length, as the SDK's do not; sdk when it is asked for", async () => {
+    const lengths = await Promise.all(
+      [[], ["--mount", "native"], ["--mount", "sdk"]].map(async (args) => {
+        const server = await serving("single.mjs", args);
+        const { status, headers } = await raw(server.url);
+        await server.stop();
+        return { status, length: headers.has("content-length") };
+      }),
+    );
+    expect(lengths).toEqual([
+      { status: 200, length: true },
+      { status: 200, length: true },
+      { status: 200, length: false },
+    ]);
+  });
+
+  it("2: native cannot be had for a module that needs an McpServer, nor together with --stdio", async () => {
+    const native = await parley(["serve", "mixed.mjs", "--port", "0", "--mount", "native"]);
+    expect(native.code).toBe(2);
+    expect(native.err).toBe(
+      "parley: the module's export register needs an McpServer, which --mount native does not have: give --mount sdk, or export flows\n",
+    );
+    expect((await parley(["serve", "single.mjs", "--stdio", "--mount", "sdk"])).code).toBe(2);
+    expect((await parley(["serve", "single.mjs", "--mount", "other"])).code).toBe(2);
+  });
+});
+
+describe.each(["native", "sdk"])("--bearer-tokens, on the %s mount", (mount) => {
   const tokens = file({
     "alice-token": { subject: "alice", clientId: "cli", scopes: ["deploy"] },
     "bob-token": { subject: "bob", clientId: "cli" },
   });
   let server: Serving;
   beforeAll(async () => {
-    server = await serving("flows.mjs", ["--bearer-tokens", tokens]);
+    server = await serving("flows.mjs", ["--bearer-tokens", tokens, "--mount", mount]);
   });
   afterAll(async () => {
     await server.stop();
@@ -144,6 +178,16 @@ describe("--bearer-tokens", () => {
     await expect(fetch(server.url)).rejects.toThrow();
   });
 });
+
+function raw(url: string): Promise<Response> {
+  const { headers, body } = good("server/discover");
+  const usual = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  return fetch(url, {
+    method: "POST",
+    headers: { ...usual, ...(headers as Record<string, string>) },
+    body: JSON.stringify(body),
+  });
+}
 
 /** fetch sets Host itself, so this goes by hand. */
 async function statusWithHost(url: string, host: string): Promise<number | undefined> {

@@ -70,6 +70,14 @@ describe("package", () => {
     expect(Object.keys(loaded).sort()).toEqual(VALUES[subpath]);
   });
 
+  it("what createParley and parley.handler return has these members", async () => {
+    const { createParley } = (await import(`${process.cwd()}/dist/index.js`)) as typeof import("../../src/index.ts");
+    const parley = createParley({ callers: "anonymous", onEvent: () => undefined });
+    expect(Object.keys(parley).sort()).toEqual(["handler", "keyIds", "register", "tickets"]);
+    const handler = parley.handler({ name: "s", version: "1" });
+    expect(Object.keys(handler).sort()).toEqual(["close", "fetch", "listener", "notify"]);
+  });
+
   it("asks nobody to install a store's client", () => {
     for (const name of ["better-sqlite3", "ioredis", "pg"])
       expect(manifest.peerDependenciesMeta?.[name]?.optional).toBe(true);

@@ -1,33 +1,22 @@
-/** MCP over HTTP on Node's own server: host and origin checks, bearer tokens, and an orderly end. */
+/** MCP over HTTP on Node's own server, and an orderly end. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  localhostHostValidation,
-  type NodeIncomingMessageLike,
-  originValidation,
-  toNodeHandler,
-} from "@modelcontextprotocol/node";
-import {
-  bearerAuthChallengeResponse,
-  createMcpHandler,
-  localhostAllowedOrigins,
-  type McpServerFactory,
-  type OAuthTokenVerifier,
-  verifyBearerToken,
-} from "@modelcontextprotocol/server";
-import { isLoopback } from "../../protocol/loopback.ts";
 
 export const MCP_PATH = "/mcp";
+
+/** What answers at {@link MCP_PATH}. */
+export interface Endpoint {
+  listener(req: IncomingMessage, res: ServerResponse): unknown;
+  /** Ends what is left when the grace is over. */
+  close(): Promise<void>;
+}
 
 export interface HttpOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  readonly factory: McpServerFactory;
-  /** Who may call. Without it, anybody. */
-  readonly verifier?: OAuthTokenVerifier;
-  readonly onError?: (error: Error) => void;
+  readonly endpoint: Endpoint;
   /** How long requests in flight may take once `stop` was called, in ms. Default 3,000. */
   readonly graceMs?: number;
 }
@@ -40,29 +29,10 @@ export interface HttpServing {
 
 /** @throws what `listen` reports, such as `EADDRINUSE`. */
 export async function serveHttp(options: HttpOptions): Promise<HttpServing> {
-  const { host, port, factory, verifier, graceMs = 3_000 } = options;
-  const report = options.onError === undefined ? {} : { onerror: options.onError };
-  const handler = createMcpHandler(factory, report);
-  const handle = toNodeHandler(handler, report);
-  const admits = guard(host);
+  const { host, port, endpoint, graceMs = 3_000 } = options;
   const open = new Set<ServerResponse>();
   let stopping: Promise<void> | undefined;
   let onIdle = () => {};
-
-  const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    if (stopping !== undefined) return refuse(res, 503, "Stopping");
-    if (!admits(req, res)) return;
-    if (new URL(req.url ?? "", "http://localhost").pathname !== MCP_PATH) return refuse(res, 404, "Not found");
-    if (verifier !== undefined) {
-      try {
-        const auth = await verifyBearerToken(req.headers.authorization, { verifier });
-        Object.assign(req, { auth });
-      } catch (error) {
-        return send(res, bearerAuthChallengeResponse(error));
-      }
-    }
-    await handle(req as NodeIncomingMessageLike, res);
-  };
 
   const http = createServer((req, res) => {
     open.add(res);
@@ -70,10 +40,9 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServing> {
       open.delete(res);
       if (open.size === 0) onIdle();
     });
-    serve(req, res).catch((error: unknown) => {
-      options.onError?.(error instanceof Error ? error : new Error(String(error)));
-      res.destroy();
-    });
+    if (stopping !== undefined) refuse(res, 503, "Stopping");
+    else if (new URL(req.url ?? "", "http://localhost").pathname !== MCP_PATH) refuse(res, 404, "Not found");
+    else endpoint.listener(req, res);
   });
   await new Promise<void>((resolve, reject) => {
     http.once("error", reject);
@@ -89,7 +58,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServing> {
     const late = new AbortController();
     await Promise.race([idle, sleep(graceMs, undefined, { signal: late.signal })]);
     late.abort();
-    await handler.close();
+    await endpoint.close();
     http.closeAllConnections();
     await closed;
   };
@@ -102,22 +71,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpServing> {
   };
 }
 
-/** On loopback a page of another site must get nowhere, by its own origin or by a name it rebinds (G27). */
-function guard(host: string): (req: IncomingMessage, res: ServerResponse) => boolean {
-  const origin = originValidation([...localhostAllowedOrigins(), bracketed(host)]);
-  if (!isLoopback(host)) return origin;
-  const name = localhostHostValidation();
-  return (req, res) => name(req, res) && origin(req, res);
-}
-
-function bracketed(host: string): string {
+/** As it stands in a URL. */
+export function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
 
 function refuse(res: ServerResponse, status: number, text: string): void {
   res.writeHead(status, { "content-type": "text/plain", connection: "close" }).end(`${text}\n`);
-}
-
-async function send(res: ServerResponse, response: Response): Promise<void> {
-  res.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
 }

@@ -1,21 +1,26 @@
 /** `parley serve`. */
-import { McpServer, type McpServerFactory } from "@modelcontextprotocol/server";
+import { McpServer } from "@modelcontextprotocol/server";
 import { messageOf } from "../../errors.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
 import type { ParleyEvent } from "../../server/events.ts";
-import { createParley } from "../../server/parley.ts";
+import { createParley, type Parley } from "../../server/parley.ts";
 import { oneLine, usageError } from "../exit.ts";
 import type { Io } from "../io.ts";
-import { serveHttp } from "./http.ts";
+import { type EndpointOptions, nativeEndpoint, sdkEndpoint } from "./endpoints.ts";
+import { type Endpoint, serveHttp } from "./http.ts";
 import { loadModule, type ServedModule } from "./module.ts";
 import { runStdio } from "./stdio.ts";
 import { readTokens } from "./tokens.ts";
+
+export type MountName = "native" | "sdk";
 
 export interface ServeFlags {
   readonly port: number;
   readonly host: string;
   readonly stdio?: boolean;
   readonly bearerTokens?: string;
+  /** Default: `native`, unless the module needs an `McpServer`. */
+  readonly mount?: MountName;
 }
 
 /** Serves until `signal` fires (or, over stdio, the client is gone). */
@@ -26,37 +31,35 @@ export async function serve(specifier: string, flags: ServeFlags, io: Io, signal
   const onError = ({ message }: Error) => warn(message);
   const verifier = flags.bearerTokens === undefined ? undefined : await readTokens(flags.bearerTokens, io.cwd);
   const module = await loadModule(specifier, io.cwd);
-  const factory = await serverFactory(module, { authenticated: verifier !== undefined, warn });
-  if (flags.stdio === true) return runStdio(factory, out, signal, onError);
+  const mount = mountFor(module, flags.mount);
+  const parley = makeParley(module, { authenticated: verifier !== undefined, warn });
+  if (flags.stdio === true) return runStdio(await serverFactory(module, parley), out, signal, onError);
 
   const { host, port } = flags;
+  const endpoint = await makeEndpoint(module, parley, mount, { host, onError, ...(verifier && { verifier }) });
   if (!isLoopback(host)) {
     const who = verifier === undefined ? "anybody there can call this server" : "tokens travel in the clear";
     warn(`${host} can be reached from other machines: ${who}; put TLS and authorization in front of it`);
   }
-  const serving = await serveHttp({ host, port, factory, onError, ...(verifier && { verifier }) }).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw usageError(
-        `cannot listen on ${host}:${port} (${error.code ?? error.message})`,
-        "choose another --port or --host",
-      );
-    },
-  );
+  const serving = await serveHttp({ host, port, endpoint }).catch((error: NodeJS.ErrnoException) => {
+    throw usageError(
+      `cannot listen on ${host}:${port} (${error.code ?? error.message})`,
+      "choose another --port or --host",
+    );
+  });
   out.write(`${oneLine(`Serving ${module.name} at ${serving.url}`)}\n`);
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await serving.stop();
 }
 
-/** Makes a server per request or connection. One is made at once, so that what cannot be registered is said at start-up. */
-async function serverFactory(
-  module: ServedModule,
+function makeParley(
+  { options }: ServedModule,
   setting: { authenticated: boolean; warn: (text: string) => void },
-): Promise<McpServerFactory> {
-  const { name, version, options, flows, register } = module;
+): Parley {
   if (options.callers === "authenticated" && !setting.authenticated) {
     throw usageError("the module serves authenticated callers only", "give --bearer-tokens FILE, over HTTP");
   }
-  const parley = createParley({
+  return createParley({
     callers: setting.authenticated ? "authenticated" : "anonymous",
     ...options,
     onEvent: (event) => {
@@ -65,6 +68,34 @@ async function serverFactory(
       options.onEvent?.(event);
     },
   });
+}
+
+function mountFor({ register }: ServedModule, asked: MountName | undefined): MountName {
+  if (register === undefined) return asked ?? "native";
+  if (asked !== "native") return "sdk";
+  throw usageError(
+    "the module's export register needs an McpServer, which --mount native does not have",
+    "give --mount sdk, or export flows",
+  );
+}
+
+async function makeEndpoint(
+  module: ServedModule,
+  parley: Parley,
+  mount: MountName,
+  options: EndpointOptions,
+): Promise<Endpoint> {
+  if (mount === "sdk") return sdkEndpoint(await serverFactory(module, parley), options);
+  try {
+    return nativeEndpoint(module, parley, options);
+  } catch (error) {
+    throw cannotRegister(error);
+  }
+}
+
+/** Makes a server per request or connection. One is made at once, so that what cannot be registered is said at start-up. */
+async function serverFactory(module: ServedModule, parley: Parley): Promise<() => Promise<McpServer>> {
+  const { name, version, flows, register } = module;
   const factory = async (): Promise<McpServer> => {
     const server = new McpServer({ name, version });
     parley.register(server, flows);
@@ -74,10 +105,14 @@ async function serverFactory(
   try {
     await factory();
   } catch (error) {
-    const reason = messageOf(error);
-    throw usageError(`the module's flows cannot be registered: ${reason}`, "mend the module", error);
+    throw cannotRegister(error);
   }
   return factory;
+}
+
+function cannotRegister(error: unknown): Error {
+  const reason = messageOf(error);
+  return usageError(`the module's flows cannot be registered: ${reason}`, "mend the module", error);
 }
 
 /** What the person who runs the server should read. The caller of a refused state is told the same for every reason. */

@@ -1,7 +1,7 @@
 /** Reads a body within limits: its size, its time, and the sum of all that come in at once. */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import type { HttpRefusal } from "./guard.ts";
+import { type HttpRefusal, tooLarge } from "./guard.ts";
 import type { HandlerLimits } from "./options.ts";
 
 /** Bytes that are held for bodies which are not complete. */
@@ -25,10 +25,11 @@ export class PendingBytes {
   }
 }
 
-export function tooLarge(limit: number): HttpRefusal {
-  return { status: 413, message: `Payload Too Large: Request body must not exceed ${limit} bytes` };
-}
-export const TOO_SLOW: HttpRefusal = { status: 408, message: "The request body did not come in time." };
+export const TOO_SLOW: HttpRefusal = {
+  status: 408,
+  message: "The request body did not come in time.",
+  headers: ["connection", "close"],
+};
 export const NO_ROOM: HttpRefusal = {
   status: 503,
   message: "Too many request bodies are coming in. Try again later.",

@@ -58,7 +58,7 @@ function isToken(value: unknown): boolean {
 function isPlainInfo(info: unknown): boolean {
   if (!isObject(info) || typeof info["name"] !== "string" || typeof info["version"] !== "string") return false;
   for (const key in info) {
-    if (typeof info[key] !== "string") return false;
+    if (typeof info[key] !== "string" || key === "icons") return false;
   }
   return true;
 }

@@ -34,13 +34,9 @@ export class Guard {
     this.#origins = allowedOrigins;
   }
 
-  /** What is wrong with a request before its body is read. */
-  check(method: string | undefined, headers: Headers): HttpRefusal | undefined {
-    return (
-      this.#checkHost(headers.header("host")) ??
-      this.#checkOrigin(headers.header("origin")) ??
-      checkForm(method, headers)
-    );
+  /** By what name and from which page a request comes (G27). */
+  check(headers: Headers): HttpRefusal | undefined {
+    return this.#checkHost(headers.header("host")) ?? this.#checkOrigin(headers.header("origin"));
   }
 
   #checkHost(host: string | undefined): HttpRefusal | undefined {
@@ -58,13 +54,18 @@ export class Guard {
   }
 }
 
-function checkForm(method: string | undefined, headers: Headers): HttpRefusal | undefined {
+/** What is wrong with the form of a request whose body is not read yet. */
+export function checkForm(method: string, headers: Headers, maxBodyBytes: number): HttpRefusal | undefined {
   if (method !== "POST") return { status: 405, message: "Method not allowed.", headers: ["allow", "POST"] };
   const type = headers.header("content-type");
   if (type !== JSON_TYPE && !isJsonContentType(type)) {
     return { status: 415, message: "Unsupported Media Type: Content-Type must be application/json" };
   }
-  return undefined;
+  return Number(headers.header("content-length")) > maxBodyBytes ? tooLarge(maxBodyBytes) : undefined;
+}
+
+export function tooLarge(limit: number): HttpRefusal {
+  return { status: 413, message: `Payload Too Large: Request body must not exceed ${limit} bytes` };
 }
 
 /**

@@ -21,9 +21,9 @@ export function parseMessage(text: string, maxDepth: number): Parsed {
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((item) => isDeeper(item, levels - 1));
   for (const key in value) {
-    const member = (value as Record<string, unknown>)[key];
-    if (typeof member === "object" && member !== null && isDeeper(member, levels - 1)) return true;
+    if (isDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
   }
   return false;
 }

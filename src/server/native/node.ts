@@ -3,14 +3,17 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { NodeIncomingMessageLike } from "@modelcontextprotocol/node";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { type Answer, errorAnswer } from "./answer.ts";
-import { readBody, tooLarge } from "./body.ts";
+import { readBody } from "./body.ts";
 import type { Core } from "./core.ts";
 import { HANDED_OVER } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
-import { authenticated, type HttpRefusal, refusalText, STOPPING } from "./guard.ts";
+import { authenticated, checkForm, type HttpRefusal, refusalText, STOPPING } from "./guard.ts";
 import { LazySignal } from "./lazy-signal.ts";
 import { parseMessage } from "./message.ts";
 import { acceptsStream, eventText, KEEP_ALIVE, STREAM_HEADERS } from "./stream.ts";
+
+/** How long a refused client may go on sending, in ms. */
+const LINGER_MS = 1_000;
 
 /** One request on Node's own objects: no Web object is made for it. */
 export class NodeExchange implements Exchange {
@@ -33,14 +36,22 @@ export class NodeExchange implements Exchange {
   }
 
   serve(): void {
-    const refusal = this.#refusal();
+    const { closed, guard, options, callersRequired } = this.#core;
+    const refusal = closed ? STOPPING : guard.check(this);
     if (refusal !== undefined) {
       this.#refuse(refusal);
-    } else if (this.#core.options.authenticate === undefined) {
+    } else if (options.authenticate === undefined) {
       this.authInfo = (this.#req as { auth?: AuthInfo }).auth;
       this.#read();
     } else {
-      this.#authenticate();
+      const headers = { get: (name: string) => this.header(name.toLowerCase()) ?? null };
+      authenticated(options, headers, callersRequired).then(
+        (caller) => {
+          this.authInfo = caller;
+          this.#read();
+        },
+        (response: Response) => void this.#challenge(response),
+      );
     }
   }
 
@@ -61,27 +72,13 @@ export class NodeExchange implements Exchange {
     this.signal.abort();
   }
 
-  #refusal(): HttpRefusal | undefined {
-    const { closed, guard, options } = this.#core;
-    if (closed) return STOPPING;
-    const { maxBodyBytes } = options.limits;
-    const isTooLarge = Number(this.#req.headers["content-length"]) > maxBodyBytes;
-    return guard.check(this.#req.method, this) ?? (isTooLarge ? tooLarge(maxBodyBytes) : undefined);
-  }
-
-  #authenticate(): void {
-    const headers = { get: (name: string) => this.header(name.toLowerCase()) ?? null };
-    authenticated(this.#core.options, headers, this.#core.callersRequired).then(
-      (caller) => {
-        this.authInfo = caller;
-        this.#read();
-      },
-      (response: Response) => void this.#challenge(response),
-    );
-  }
-
   #read(): void {
     const { limits } = this.#core.options;
+    const refusal = checkForm(this.#req.method ?? "", this, limits.maxBodyBytes);
+    if (refusal !== undefined) {
+      this.#refuse(refusal);
+      return;
+    }
     readBody(this.#req, limits, this.#core.pending, (body) => {
       if (body === undefined) return;
       if (typeof body !== "string") return this.#refuse(body);
@@ -93,7 +90,10 @@ export class NodeExchange implements Exchange {
         clearInterval(this.#keepAlive);
         if (!this.#res.writableFinished) this.abort();
       });
-      void this.#answer(parsed.message);
+      this.#answer(parsed.message).catch((error: unknown) => {
+        this.#core.options.onError(error);
+        this.#res.destroy();
+      });
     });
   }
 
@@ -118,17 +118,26 @@ export class NodeExchange implements Exchange {
     }
   }
 
-  /** What is left of the body is not read: the connection ends with the answer. */
   #refuse({ status, message, headers = [] }: HttpRefusal): void {
     const text = refusalText(message);
     const length = String(Buffer.byteLength(text));
-    const close = this.#req.complete ? [] : ["connection", "close"];
-    this.#res.writeHead(status, ["content-type", "application/json", "content-length", length, ...close, ...headers]);
-    this.#res.end(text);
+    this.#res.writeHead(status, ["content-type", "application/json", "content-length", length, ...headers]).end(text);
+    this.#dropRest();
   }
 
   async #challenge(response: Response): Promise<void> {
-    const headers = [...response.headers].flat();
-    this.#res.writeHead(response.status, [...headers, "connection", "close"]).end(await response.text());
+    this.#res.writeHead(response.status, [...response.headers].flat()).end(await response.text());
+    this.#dropRest();
+  }
+
+  /**
+   * A client that is still sending must get to read its answer, which closing at once would take from it. What it sends
+   * meanwhile goes nowhere.
+   */
+  #dropRest(): void {
+    const req = this.#req;
+    if (req.complete) return;
+    req.resume();
+    setTimeout(() => req.complete || req.socket.destroy(), LINGER_MS).unref();
   }
 }

@@ -1,11 +1,11 @@
 /** Serving on `Request` and `Response`. */
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { type Answer, errorAnswer } from "./answer.ts";
-import { NO_ROOM, type PendingBytes, TOO_SLOW, textOf, tooLarge } from "./body.ts";
+import { NO_ROOM, type PendingBytes, TOO_SLOW, textOf } from "./body.ts";
 import type { Core } from "./core.ts";
 import { HANDED_OVER } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
-import { authenticated, type HttpRefusal, refusalText, STOPPING } from "./guard.ts";
+import { authenticated, checkForm, type HttpRefusal, refusalText, STOPPING, tooLarge } from "./guard.ts";
 import { LazySignal } from "./lazy-signal.ts";
 import { parseMessage } from "./message.ts";
 import type { HandlerLimits } from "./options.ts";
@@ -28,14 +28,16 @@ export class WebExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
-    return this.#request.headers.get(name) ?? undefined;
+    const value = this.#request.headers.get(name);
+    if (value === null && name === "host") return new URL(this.#request.url).host;
+    return value ?? undefined;
   }
 
   async serve(): Promise<Response> {
     const { guard, options, closed, callersRequired, pending } = this.#core;
     if (closed) return refused(STOPPING);
-    const refusal = guard.check(this.#request.method, this);
-    if (refusal !== undefined) return refused(refusal);
+    const unwelcome = guard.check(this);
+    if (unwelcome !== undefined) return refused(unwelcome);
     if (options.authenticate !== undefined) {
       try {
         this.authInfo = await authenticated(options, this.#request.headers, callersRequired);
@@ -43,6 +45,8 @@ export class WebExchange implements Exchange {
         return response as Response;
       }
     }
+    const malformed = checkForm(this.#request.method, this, options.limits.maxBodyBytes);
+    if (malformed !== undefined) return refused(malformed);
     const body = await readWebBody(this.#request, options.limits, pending);
     if (typeof body !== "string") return refused(body);
     const parsed = parseMessage(body, options.limits.maxDepth);
@@ -118,7 +122,6 @@ async function readWebBody(
   { maxBodyBytes, bodyTimeoutMs }: HandlerLimits,
   pending: PendingBytes,
 ): Promise<string | HttpRefusal> {
-  if (Number(request.headers.get("content-length")) > maxBodyBytes) return tooLarge(maxBodyBytes);
   if (request.body === null) return "";
   const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];

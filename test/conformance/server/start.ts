@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type NodeIncomingMessageLike, toNodeHandler } from "@modelcontextprotocol/node";
 import {
@@ -10,8 +10,15 @@ import {
   McpServer,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
-import { createParley } from "../../../src/index.ts";
+import {
+  createParley,
+  type ParleyHandler,
+  type PromptFlow,
+  type ResourceFlow,
+  type ToolFlow,
+} from "../../../src/index.ts";
 import { memoryTasks } from "../../../src/tasks/memory.ts";
+import { collectFlows } from "./as-flows.ts";
 import { askFlows, diagnosticFlows } from "./ask-flows.ts";
 import { type Notify, registerPlainTools } from "./plain-tools.ts";
 import { registerPromptsAndResources } from "./prompts-and-resources.ts";
@@ -22,19 +29,20 @@ export interface FixtureServer {
   close(): Promise<void>;
 }
 
-/** Serves the suite's fixtures on a free loopback port: an ordinary `McpServer` per request, with flows on it. */
-export async function startFixtureServer(): Promise<FixtureServer> {
-  const parley = createParley({
-    keys: [randomBytes(32)],
-    callers: "anonymous",
-    tasks: memoryTasks(),
-    onEvent: () => {},
-  });
+/** The two ways to serve flows, each with all of the suite's fixtures. */
+export const MOUNTS = { sdk: startOnSdk, native: startNative } as const;
+
+const parley = () =>
+  createParley({ keys: [randomBytes(32)], callers: "anonymous", tasks: memoryTasks(), onEvent: () => {} });
+
+/** An ordinary `McpServer` per request, with flows on it. */
+async function startOnSdk(): Promise<FixtureServer> {
+  const flows = parley();
   const build = (notify: Notify): McpServer => {
     const server = new McpServer({ name: "parley-conformance", version: "1.0.0" });
     registerPlainTools(server, notify);
     registerPromptsAndResources(server);
-    parley.register(server, [...askFlows, ...diagnosticFlows, ...taskFlows]);
+    flows.register(server, [...askFlows, ...diagnosticFlows, ...taskFlows]);
     return server;
   };
   const handler = createMcpHandler((): McpServer => build(handler.notify));
@@ -44,35 +52,47 @@ export async function startFixtureServer(): Promise<FixtureServer> {
       originValidationResponse(request, localhostAllowedOrigins()) ??
       handler.fetch(request, options),
   });
-  const http = createServer((req, res) => void node(req as NodeIncomingMessageLike, res));
-  return listen(http, async () => {
+  return listening(
+    (req, res) => void node(req as NodeIncomingMessageLike, res),
+    async () => {
+      await handler.close();
+      await flows.close();
+    },
+  );
+}
+
+/** `parley.handler`, which checks Host and Origin itself. */
+async function startNative(): Promise<FixtureServer> {
+  const notify: Notify = {
+    toolsChanged: () => handler.notify.toolsChanged(),
+    promptsChanged: () => handler.notify.promptsChanged(),
+  };
+  const plain = collectFlows((to) => {
+    registerPlainTools(to, notify);
+    registerPromptsAndResources(to);
+  });
+  const flows = [...plain, ...askFlows, ...diagnosticFlows, ...taskFlows];
+  const server = parley();
+  const handler: ParleyHandler = server.handler({
+    name: "parley-conformance",
+    version: "1.0.0",
+    tools: flows.filter((flow): flow is ToolFlow => flow.type === "tool"),
+    prompts: flows.filter((flow): flow is PromptFlow => flow.type === "prompt"),
+    resources: flows.filter((flow): flow is ResourceFlow => flow.type === "resource"),
+  });
+  return listening(handler.listener, async () => {
     await handler.close();
-    await parley.close();
+    await server.close();
   });
 }
 
-/** The fixtures of the tasks extension, served without an `McpServer`. */
-export async function startNativeTaskServer(): Promise<FixtureServer> {
-  const parley = createParley({
-    keys: [randomBytes(32)],
-    callers: "anonymous",
-    tasks: memoryTasks(),
-    onEvent: () => {},
-  });
-  const tools = taskFlows.filter((flow) => flow.type === "tool");
-  const handler = parley.handler({ name: "parley-conformance", version: "1.0.0", tools });
-  return listen(createServer(handler.listener), async () => {
-    await handler.close();
-    await parley.close();
-  });
-}
-
-async function listen(http: Server, onClose: () => Promise<void>): Promise<FixtureServer> {
+async function listening(listener: RequestListener, closeHandler: () => Promise<void>): Promise<FixtureServer> {
+  const http = createServer(listener);
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
     close: async () => {
-      await onClose();
+      await closeHandler();
       http.closeAllConnections();
       await new Promise<void>((resolve) => http.close(() => resolve()));
     },
