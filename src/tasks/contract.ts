@@ -107,8 +107,12 @@ export interface TaskStore {
   settle(hold: TaskHold, settlement: TaskSettlement): Promise<boolean>;
   /** Gives the task back in the middle of a run; what was recorded stays. */
   release(hold: TaskHold): Promise<void>;
-  /** Calls back when a task may have become ready elsewhere; a store that cannot tell is looked at from time to time. */
-  watch?(wake: () => void): () => void;
+  /**
+   * Calls `take` whenever a task may have become ready, wherever that happened, and no more than `slots` at the same time:
+   * it claims a task, if there is one, and ends when its run does. A store that cannot tell is looked at from time to time.
+   * @returns how to stop; it ends when the last `take` has.
+   */
+  watch?(take: () => Promise<void>, slots: number): () => Promise<void>;
   /** Ends what the store opened itself. */
   close(): Promise<void>;
 }

@@ -53,6 +53,7 @@ const VALUES: Record<string, string[]> = {
     "yes",
   ],
   "./tasks/memory": ["memoryTasks"],
+  "./tasks/postgres": ["postgresTasks"],
   "./tasks/sqlite": ["sqliteTasks"],
   "./ledger/memory": ["memoryLedger"],
   "./ledger/sqlite": ["sqliteLedger"],
@@ -79,7 +80,7 @@ describe("package", () => {
   });
 
   it("asks nobody to install a store's client", () => {
-    for (const name of ["better-sqlite3", "ioredis", "pg"])
+    for (const name of ["better-sqlite3", "graphile-worker", "ioredis", "pg"])
       expect(manifest.peerDependenciesMeta?.[name]?.optional).toBe(true);
   });
 

@@ -29,7 +29,8 @@ export class TaskRunner implements Waker {
   readonly #running = new Map<string, Running>();
   #looking: Promise<void> | undefined;
   #again = false;
-  #stop: (() => void) | undefined;
+  #stop: (() => Promise<void>) | undefined;
+  #claiming = 0;
   #closed = false;
 
   constructor(desk: TaskDesk, options: TaskRunnerOptions) {
@@ -45,11 +46,11 @@ export class TaskRunner implements Waker {
     }
     if (this.#flows.size === 0 || this.#stop !== undefined || this.#closed) return;
     const { tasks, holdClock } = this.#options;
-    const unwatch = tasks.store.watch?.(() => this.ready());
+    const unwatch = tasks.store.watch?.(() => this.#take(), tasks.concurrency);
     const unlook = holdClock.every(tasks.lookMs, () => this.ready());
-    this.#stop = () => {
-      unwatch?.();
+    this.#stop = async () => {
       unlook();
+      await unwatch?.();
     };
     this.ready();
   }
@@ -69,34 +70,47 @@ export class TaskRunner implements Waker {
   /** Takes no more, lets what runs run on for a while, and gives back the rest for another process to go on with. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#stop?.();
+    // It ends with the last run that it started.
+    const stopped = this.#stop?.();
     await this.#looking;
     const { holdClock, tasks } = this.#options;
     const all = () => Promise.all([...this.#running.values()].map(({ ended }) => ended));
     if (this.#running.size > 0) await Promise.race([all(), holdClock.sleep(tasks.drainMs)]);
     for (const { abort } of this.#running.values()) abort.abort(new TaskStopped("drained"));
     await all();
+    await stopped;
   }
 
   async #look(): Promise<void> {
-    const { store, concurrency, leaseMs, concurrencyPerCaller: perOwner } = this.#options.tasks;
     while (this.#again && !this.#closed) {
       this.#again = false;
-      while (this.#running.size < concurrency && !this.#closed) {
-        const holder = this.#options.random(16).toString("base64url");
-        try {
-          const claimed = await store.claim({ holder, kinds: [...this.#flows.keys()], leaseMs, perOwner });
-          if (claimed === undefined) break;
-          this.#start(claimed, { id: claimed.id, holder });
-        } catch (error) {
-          this.#report(error);
-          break;
-        }
-      }
+      while ((await this.#claim()) !== undefined);
     }
   }
 
-  #start(claimed: ClaimedTask, hold: TaskHold): void {
+  /** One task to its next pause, for a store that tells of what is ready. */
+  async #take(): Promise<void> {
+    await (await this.#claim())?.ended;
+  }
+
+  /** Takes the next task, if this process may run another and there is one. */
+  async #claim(): Promise<Running | undefined> {
+    const { store, concurrency, leaseMs, concurrencyPerCaller: perOwner } = this.#options.tasks;
+    if (this.#closed || this.#running.size + this.#claiming >= concurrency) return undefined;
+    this.#claiming++;
+    try {
+      const holder = this.#options.random(16).toString("base64url");
+      const claimed = await store.claim({ holder, kinds: [...this.#flows.keys()], leaseMs, perOwner });
+      return claimed && this.#start(claimed, { id: claimed.id, holder });
+    } catch (error) {
+      this.#report(error);
+      return undefined;
+    } finally {
+      this.#claiming--;
+    }
+  }
+
+  #start(claimed: ClaimedTask, hold: TaskHold): Running {
     const abort = new AbortController();
     const ended = this.#run(claimed, hold, abort)
       .catch((error: unknown) => this.#report(error))
@@ -104,7 +118,9 @@ export class TaskRunner implements Waker {
         this.#running.delete(claimed.id);
         this.ready();
       });
-    this.#running.set(claimed.id, { abort, ended });
+    const running = { abort, ended };
+    this.#running.set(claimed.id, running);
+    return running;
   }
 
   async #run(claimed: ClaimedTask, hold: TaskHold, abort: AbortController): Promise<void> {
