@@ -152,7 +152,7 @@ export function resolveOptions(options: ParleyOptions): ResolvedOptions {
     now: options.now ?? Date.now,
     ledger,
     singleUse: options.singleUse ?? true,
-    tasks: options.tasks && resolveTasks(options.tasks),
+    tasks: options.tasks && resolveTasks(options.tasks, options.callers),
     keepMs: limits.roundTtlMs + limits.clockSkewMs + (ledger?.leaseMs ?? 0) + (ledger?.waitMs ?? 0),
     holdClock: options.holdClock ?? systemHoldClock,
     schedule: options.schedule ?? nodeSchedule,

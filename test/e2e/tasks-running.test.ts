@@ -426,6 +426,52 @@ describe("a task and its process", () => {
     expect(peak).toBe(most);
   });
 
+  it("belongs to no step of another task, wherever the store calls from", async () => {
+    let take: (() => Promise<void>) | undefined;
+    const store = memoryTasks();
+    let [begun, allowed] = [0, 1];
+    const told: TaskStore = {
+      ...store,
+      claim: async (request) => {
+        if (begun < 3 || allowed === 0) return undefined;
+        allowed--;
+        return store.claim(request);
+      },
+      create: (task) => store.create(task).finally(() => begun++),
+      watch: (callback) => {
+        take = callback;
+        return async () => {};
+      },
+    };
+    const flow = tool("job", { background: {} }, async (_args, flow) => {
+      // As a pool does that the step and the store share: it calls back in the step's own context.
+      await flow.step("work", () => {
+        allowed++;
+        return take?.();
+      });
+      return text("done");
+    });
+    const { wire } = await serve([flow], { store: told });
+    const ids = await Promise.all([wire.begin("job"), wire.begin("job"), wire.begin("job")]);
+    for (const id of ids) expect(textIn((await wire.ended(id))["result"])).toBe("done");
+  });
+
+  it("is given up when everybody who takes it goes silent", async () => {
+    const path = newFile();
+    const flow = tool("job", { background: {} }, async (_args, flow) => {
+      await flow.step("deadly", () => new Promise(() => {}));
+      return text("not reached");
+    });
+    const dead = mortal(sqliteTasks({ path }));
+    const first = await serve([flow], { store: dead.store, leaseMs: 50 });
+    closers.pop();
+    const taskId = await first.wire.begin("job");
+    await until(async () => ((await first.wire.get(taskId)).result?.["status"] === "working" ? true : undefined));
+    dead.die();
+    const second = await serve([flow], { store: sqliteTasks({ path }), leaseMs: 50, maxAttempts: 1 });
+    expect((await second.wire.ended(taskId))["error"]).toMatchObject({ data: { reason: "given_up" } });
+  });
+
   it("E11: waits for what a link leads to", async () => {
     let done = false;
     const flow = tool("job", { background: {} }, async (_args, flow) => {

@@ -10,12 +10,17 @@ export interface TasksOptions {
   readonly pollIntervalMs?: number;
   /** Tasks that this process runs at the same time; waiting for an answer is not running. Default 16. */
   readonly concurrency?: number;
-  /** Tasks of one caller that run at the same time, over all processes. Default 4. */
+  /** Tasks of one caller that run at the same time, over all processes. Default 4; with `callers: "anonymous"`, all. */
   readonly concurrencyPerCaller?: number;
-  /** Tasks of one caller that have not ended; one more call is refused (B45). Default 100. */
+  /**
+   * Tasks of one caller that have not ended; one more call is refused (B45). Default 100; with `callers: "anonymous"`, where
+   * all callers are one, 1,000.
+   */
   readonly openPerCaller?: number;
   /** Without a word from its process for this long, a task goes on in another, in ms. Default 30,000. */
   readonly leaseMs?: number;
+  /** How often a run is taken over from a process that went silent before its task has failed. Default 20. */
+  readonly maxAttempts?: number;
   /** How often the store is asked for work that this process was not told of, in ms. Default 1,000. */
   readonly lookMs?: number;
   /** How long `close` lets running tasks run on before they are given back, in ms. Default 10,000. */
@@ -31,12 +36,13 @@ const DEFAULTS = {
   concurrencyPerCaller: 4,
   openPerCaller: 100,
   leaseMs: 30_000,
+  maxAttempts: 20,
   lookMs: 1_000,
   drainMs: 10_000,
 } as const;
 
 /** @throws ParleyError `configuration`, with the option named. */
-export function resolveTasks(given: TaskStore | TasksOptions): ResolvedTasks {
+export function resolveTasks(given: TaskStore | TasksOptions, callers: string | undefined): ResolvedTasks {
   const options: TasksOptions = "store" in given ? given : { store: given };
   if (typeof options.store?.claim !== "function" || typeof options.store.create !== "function") {
     throw wrong("store", "must be a task store");
@@ -48,7 +54,10 @@ export function resolveTasks(given: TaskStore | TasksOptions): ResolvedTasks {
     }
   }
   const set = Object.entries(options).filter(([, value]) => value !== undefined);
-  return { ...DEFAULTS, ...(Object.fromEntries(set) as unknown as TasksOptions) };
+  const { concurrency = DEFAULTS.concurrency } = options;
+  // Where all callers are one, what bounds one caller must not starve the others.
+  const shared = callers === "anonymous" ? { concurrencyPerCaller: concurrency, openPerCaller: 1_000 } : {};
+  return { ...DEFAULTS, ...shared, ...(Object.fromEntries(set) as unknown as TasksOptions) };
 }
 
 function wrong(name: string, rule: string): ParleyError {

@@ -2,6 +2,7 @@
 import { messageOf, type ParleyError } from "../../errors.ts";
 import type { AnyFlow, ToolFlow } from "../../flow/define.ts";
 import type { ClaimedTask, TaskHold } from "../../tasks/contract.ts";
+import { outsideSteps } from "../deps.ts";
 import type { HoldClock } from "../once.ts";
 import { readRecords, writeRecord } from "../step-record.ts";
 import type { TaskDesk, Waker } from "./desk.ts";
@@ -9,6 +10,7 @@ import { kindOf } from "./identity.ts";
 import { Lease } from "./lease.ts";
 import type { ResolvedTasks } from "./options.ts";
 import { type RunnerOptions, runTask, type TaskRunEnd, TaskStopped } from "./run.ts";
+import { GIVEN_UP } from "./view.ts";
 
 export interface TaskRunnerOptions extends RunnerOptions {
   readonly audience: string;
@@ -16,6 +18,8 @@ export interface TaskRunnerOptions extends RunnerOptions {
   readonly holdClock: HoldClock;
   readonly tasks: ResolvedTasks;
 }
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Running {
   readonly abort: AbortController;
@@ -112,7 +116,7 @@ export class TaskRunner implements Waker {
 
   #start(claimed: ClaimedTask, hold: TaskHold): Running {
     const abort = new AbortController();
-    const ended = this.#run(claimed, hold, abort)
+    const ended = outsideSteps(() => this.#run(claimed, hold, abort))
       .catch((error: unknown) => this.#report(error))
       .finally(() => {
         this.#running.delete(claimed.id);
@@ -137,6 +141,10 @@ export class TaskRunner implements Waker {
           body: { ...body, put: [], updatedAt: now(), end: { status: "cancelled" } },
           phase: "ended",
         });
+        return;
+      }
+      if (claimed.attempt > tasks.maxAttempts) {
+        await this.#settle(hold, { body: { ...body, put: [], updatedAt: now(), end: GIVEN_UP }, phase: "ended" });
         return;
       }
       if (claimed.attempt > 1) this.#tellTakeOver(claimed, body.state.callId, body.state.round, head.target);
@@ -189,9 +197,9 @@ export class TaskRunner implements Waker {
 
   /** H20: a run does not outlive its task. */
   #expireIn(lifeLeftMs: number, abort: AbortController): () => void {
-    const timer = setTimeout(() => abort.abort(new TaskStopped("expired")), Math.min(lifeLeftMs, 2 ** 31 - 1));
-    timer.unref();
-    return () => clearTimeout(timer);
+    // No timer is that long, and no run either.
+    if (lifeLeftMs > LONGEST_TIMER_MS) return () => {};
+    return this.#options.holdClock.every(lifeLeftMs, () => abort.abort(new TaskStopped("expired")));
   }
 
   #tellTakeOver({ attempt }: ClaimedTask, callId: string, round: number, target: string): void {

@@ -17,6 +17,12 @@ export const EXPIRED: TaskEnd = {
   error: { code: ProtocolErrorCode.InternalError, message: "The task expired", data: { reason: "expired" } },
 };
 
+/** Every process that took it went silent: what it does may be what ends them. */
+export const GIVEN_UP: TaskEnd = {
+  status: "failed",
+  error: { code: ProtocolErrorCode.InternalError, message: "The task was given up", data: { reason: "given_up" } },
+};
+
 /** Questions that nobody has answered yet. */
 export function outstanding({ stored, body }: OpenedTask): readonly PutQuestion[] {
   if (endOf({ stored, body }) !== undefined) return [];
