@@ -36,6 +36,7 @@ export type {
   Progress,
   Recorded,
   StepOptions,
+  UntilOptions,
   UrlQuestion,
 } from "./flow/types.ts";
 export type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./ledger/contract.ts";

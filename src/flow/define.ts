@@ -9,7 +9,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import { ParleyError } from "../errors.ts";
 import type { BackgroundOptions } from "../replay/types.ts";
-import { checkBackground } from "./flow.ts";
+import { checkBackground } from "./time.ts";
 import type { Flow } from "./types.ts";
 
 type MaybePromise<T> = T | Promise<T>;

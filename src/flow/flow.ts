@@ -5,9 +5,9 @@ import { BACKGROUND_KEY } from "../replay/background.ts";
 import type { Outcome, Question } from "../replay/question.ts";
 import type { Asker } from "../replay/round.ts";
 import { abortSignalOf, type RunSignal } from "../replay/signal.ts";
-import type { BackgroundOptions } from "../replay/types.ts";
 import type { Principal } from "../state/index.ts";
 import { checkKey, confirmQuestion, formQuestion, rootsQuestion, sampleQuestion, urlQuestion } from "./questions.ts";
+import { checkBackground, waitOptions } from "./time.ts";
 import type { CapabilityName, Flow, OutcomeQuestions, Progress, Recorded, StepOptions, UrlQuestion } from "./types.ts";
 
 /** What the serving side knows about the request in hand. */
@@ -40,8 +40,9 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
     question: UrlQuestion,
     until: NonNullable<UrlQuestion["until"]>,
   ): Promise<void> {
-    const { waitMs = 600_000, pollMs = 25_000, everyMs = 500 } = question;
-    if (await asker.wait(`${key}#done`, { until, waitMs, pollMs, everyMs })) return;
+    const wait = waitOptions(key, until, question);
+    const { waitMs } = wait;
+    if (await asker.wait(`${key}#done`, wait)) return;
     const message = `What the link of "${key}" leads to was not finished within ${waitMs} ms (waitMs).`;
     throw new ParleyError("url_incomplete", message, { details: { key, waitMs } });
   }
@@ -70,6 +71,13 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
       };
       return hand(key, step());
     },
+    until: (key, done, options = {}) => {
+      const wait = async () => {
+        checkKey(key);
+        return asker.wait(key, waitOptions(key, done, options));
+      };
+      return hand(key, wait());
+    },
     background: (options = {}) => {
       const handOver = async () => {
         checkBackground(options);
@@ -96,7 +104,7 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
 
 type OwnMembers = Pick<
   Flow,
-  "form" | "confirm" | "url" | "sample" | "roots" | "step" | "background" | "supports" | "progress"
+  "form" | "confirm" | "url" | "sample" | "roots" | "step" | "until" | "background" | "supports" | "progress"
 >;
 
 /** A class for its getters: what few flows ask for is made when it is asked for. */
@@ -107,6 +115,7 @@ class AuthorFlow implements Flow {
   readonly sample: Flow["sample"];
   readonly roots: Flow["roots"];
   readonly step: Flow["step"];
+  readonly until: Flow["until"];
   readonly background: Flow["background"];
   readonly supports: Flow["supports"];
   readonly progress: Flow["progress"];
@@ -124,6 +133,7 @@ class AuthorFlow implements Flow {
     this.sample = own.sample;
     this.roots = own.roots;
     this.step = own.step;
+    this.until = own.until;
     this.background = own.background;
     this.supports = own.supports;
     this.progress = own.progress;
@@ -191,16 +201,6 @@ function supports(declared: ClientCapabilities | undefined, name: CapabilityName
   const [top, member] = name.split(".") as [keyof ClientCapabilities, string | undefined];
   const required = { [top]: member === undefined ? {} : { [member]: {} } };
   return missingCapabilities(required, declared) === undefined;
-}
-
-/** @throws ParleyError `configuration` */
-export function checkBackground({ ttlMs, pollIntervalMs, otherwise }: BackgroundOptions): void {
-  for (const [name, ms] of Object.entries({ ttlMs, pollIntervalMs })) {
-    if (ms === undefined || (Number.isSafeInteger(ms) && ms > 0)) continue;
-    throw new ParleyError("configuration", `flow.background: ${name} must be a whole number of ms, 1 or more.`);
-  }
-  if (otherwise === undefined || otherwise === "refuse" || otherwise === "foreground") return;
-  throw new ParleyError("configuration", 'flow.background: otherwise must be "refuse" or "foreground".');
 }
 
 function checkRetry(key: string, { retry = {} }: StepOptions): void {

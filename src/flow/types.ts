@@ -50,6 +50,15 @@ export interface UrlQuestion extends AskOptions {
   readonly everyMs?: number;
 }
 
+export interface UntilOptions {
+  /** Time in all, in ms. Default 600,000. */
+  readonly waitMs?: number;
+  /** How long one round may wait before it answers "still waiting", in ms. Default 25,000. A task waits in no process. */
+  readonly pollMs?: number;
+  /** Pause between two looks within a round, in ms. Default 500. */
+  readonly everyMs?: number;
+}
+
 export interface StepOptions {
   readonly retry?: RetryOptions;
 }
@@ -112,6 +121,15 @@ export interface Flow {
   roots(key: string, options?: AskOptions): Promise<Root[]>;
   /** The same questions, returning `{ action: "accept" | "decline" | "cancel" | "invalid" }` for authors who branch. */
   readonly outcome: OutcomeQuestions;
+  /**
+   * Waits for something that ends elsewhere, such as another person's word: `true` once `done` says so, `false` when the time
+   * is up. In rounds it asks nothing meanwhile (A7); in a task it holds no process, and looks less often the longer it lasts.
+   */
+  until(
+    key: string,
+    done: (signal: AbortSignal) => boolean | Promise<boolean>,
+    options?: UntilOptions,
+  ): Promise<boolean>;
   /** Runs `fn` once and remembers what it returned (as JSON reads it back), or how it failed (`StepFailed`). */
   step<T>(key: string, fn: (context: StepContext) => T | Promise<T>, options?: StepOptions): Promise<Recorded<T>>;
   /**

@@ -129,7 +129,9 @@ export class Run<R> {
   /** Waits for something that ends elsewhere: `true` when it is done, `false` when the time is up. */
   async wait(key: string, options: WaitOptions): Promise<boolean> {
     const sinceMs = this.#before.get(key)?.sinceMs ?? this.#deps.now();
-    const done = this.#perform(key, "wait", (settler) => this.#activities.wait(key, options, sinceMs, settler));
+    const pollMs = Math.min(options.pollMs, this.#input.longestWaitMs ?? Number.POSITIVE_INFINITY);
+    const own = { ...options, pollMs };
+    const done = this.#perform(key, "wait", (settler) => this.#activities.wait(key, own, sinceMs, settler));
     return (await done) === true;
   }
 

@@ -73,6 +73,8 @@ export interface RunInput {
   readonly signal: RunSignal;
   /** Default `unsupported`. */
   readonly background?: BackgroundPlace;
+  /** Longest time one run may spend on a wait, in ms, whatever the flow allows. Default: the flow's word counts. */
+  readonly longestWaitMs?: number;
   /** With a record of steps kept elsewhere: what earlier attempts at this very round finished, and where to write. */
   readonly record?: StepRecord;
   /** Stop at the first entry that settles, so that the caller can run again from the top. */

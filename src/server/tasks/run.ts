@@ -56,8 +56,9 @@ export type RunnerOptions = Pick<ResolvedOptions, "now" | "schedule" | "runLimit
   onEvent(event: ParleyEvent): void;
 };
 
-/** Pause before a task looks again at what it waits for outside (E11). */
-const WAIT_MS = 1_000;
+/** Pauses between two looks at what a task waits for outside (E11): a twentieth of the time it has waited, within these. */
+const SHORTEST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
 
 export async function runTask(input: TaskRunInput, options: RunnerOptions): Promise<TaskRunEnd | undefined> {
   const { flow, head, body, signal } = input;
@@ -82,6 +83,8 @@ export async function runTask(input: TaskRunInput, options: RunnerOptions): Prom
       responses: Object.fromEntries(responsesOf(body, input.answers)),
       capabilities: head.capabilities,
       background: "here",
+      // A task waits in no process: one look, and the next in its time.
+      longestWaitMs: 0,
       limits: options.runLimits,
       signal,
       record: input.record,
@@ -148,11 +151,14 @@ function conclude(
       const { journal, pending, requests } = outcome;
       const asked = putQuestions(requests, pending, body, new Set(answers.keys()));
       const round = state.round + (questions > 0 ? 1 : 0);
-      const waits = pending.some(({ kind }) => kind === "wait");
+      const waits = pending.filter(({ kind }) => kind === "wait");
+      const waitedMs = options.now() - Math.max(...waits.map(({ sinceMs = 0 }) => sinceMs));
       return {
         body: { ...asked, state: { ...state, round, journal, pending }, updatedAt: options.now() },
-        phase: waits ? "ready" : "waiting",
-        ...(waits && { wakeMs: WAIT_MS }),
+        phase: waits.length > 0 ? "ready" : "waiting",
+        ...(waits.length > 0 && {
+          wakeMs: Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, Math.ceil(waitedMs / 20))),
+        }),
       };
     }
   }
