@@ -47,9 +47,11 @@ export function checkBytes(name: string, value: unknown): void {
 
 /** Text that every store keeps as it is: PostgreSQL has no NUL, and lone surrogates are not UTF-8. */
 function text(name: string, value: string): void {
-  if (typeof value !== "string" || value === "" || Buffer.byteLength(value) > TEXT_BYTES)
-    throw wrong(name, `must be text of 1 to ${TEXT_BYTES} bytes`);
-  if (value.includes("\0") || /\p{Surrogate}/u.test(value)) throw wrong(name, "must be well-formed text without NUL");
+  const bytes = typeof value === "string" ? Buffer.byteLength(value) : 0;
+  if (bytes === 0 || bytes > TEXT_BYTES) throw wrong(name, `must be text of 1 to ${TEXT_BYTES} bytes`);
+  // As many bytes as characters: ASCII.
+  if (value.includes("\0") || (bytes !== value.length && /\p{Surrogate}/u.test(value)))
+    throw wrong(name, "must be well-formed text without NUL");
 }
 
 function whole(value: unknown, least: number, most: number): value is number {

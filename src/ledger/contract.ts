@@ -53,7 +53,7 @@ export interface Settlement {
 }
 
 /**
- * Each method is one round trip and atomic. A method that cannot reach its store rejects, and then nothing is known:
+ * Each method is atomic, and nearly always one round trip. A method that cannot reach its store rejects, and then nothing is known:
  * the caller must treat the hold as lost, never as won.
  */
 export interface Ledger {

@@ -106,7 +106,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   }
 
   return guard("memory", undefined, {
-    async claim(request): Promise<Claim> {
+    claim(request): Claim {
       const time = begin();
       const known = liveCall(request.call, time);
       const stand = standing(known?.rounds.get(request.round), request, time);
@@ -121,7 +121,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       const journal = request.wantJournal ? journalBefore(call, request.round) : [];
       return { type: "won", attempt: row.attempt, steps: row.steps.map(copy), journal };
     },
-    async recordStep(hold, entry, leaseMs) {
+    recordStep(hold, entry, leaseMs) {
       const time = begin();
       const found = running(hold, time);
       if (found === undefined) return false;
@@ -129,14 +129,14 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       prolong(found, time + leaseMs);
       return true;
     },
-    async renew(hold, leaseMs) {
+    renew(hold, leaseMs) {
       const time = begin();
       const found = running(hold, time);
       if (found === undefined) return false;
       prolong(found, time + leaseMs);
       return true;
     },
-    async settle(hold, { outcome, journal, keepMs }) {
+    settle(hold, { outcome, journal, keepMs }) {
       const time = begin();
       const found = held(hold, time);
       if (found === undefined) return false;
@@ -147,7 +147,7 @@ export function memoryLedger(options: MemoryLedgerOptions = {}): Ledger {
       keep(call, time + keepMs);
       return true;
     },
-    async release(hold) {
+    release(hold) {
       const found = running(hold, begin());
       if (found !== undefined) found.row.owner = null;
     },

@@ -1,11 +1,17 @@
-/** What is used of a pg `Pool`. */
+/** What is used of a pg `Pool`. Callbacks, because pg makes several promises of each, and a claim is one query. */
 export interface PostgresPool {
-  connect(): Promise<PostgresClient>;
+  connect(
+    callback: (
+      error: Error | undefined,
+      client: PostgresClient | undefined,
+      release: (destroy?: boolean) => void,
+    ) => void,
+  ): void;
 }
 
 export interface PostgresClient {
-  query(query: string | PostgresQuery, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
-  release(destroy?: boolean): void;
+  query(text: string, values?: unknown[]): Promise<PostgresResult>;
+  query(query: PostgresQuery, callback: (error: Error | null, result: PostgresResult) => void): void;
   once(event: "error", listener: (error: Error) => void): unknown;
   off(event: "error", listener: (error: Error) => void): unknown;
 }
@@ -14,4 +20,10 @@ export interface PostgresQuery {
   text: string;
   values: unknown[];
   name?: string;
+}
+
+export interface PostgresResult {
+  rows: Record<string, unknown>[];
+  /** Rows that were written, for a statement that writes. */
+  rowCount: number | null;
 }

@@ -1,62 +1,76 @@
 /**
- * One Lua script per operation: atomic, one round trip, one key (so that a cluster can run it), the server's clock.
+ * One Lua script per operation: atomic, one round trip, one key (so that a cluster can run it), the server's clock. What
+ * nearly every claim and settle finds is decided first, by as few calls as can be.
  *
- * The key of a call is a hash. `expires` is when the key leaves, in ms. Field `n` is round n: attempt, count of steps,
- * end of the lease in ms, owner (empty: released) and answers, with NUL between, which no owner or answers contain.
- * `n:step:1` and on, `n:outcome` and `n:journal` are bytes as they came. `n:op:<id>` marks a step's command as done: a
- * client may send a command again after a reconnection.
+ * The key of a call is a hash, and its time to live is how long the call is remembered. Field `n` is round n, with NUL
+ * between its parts, which no owner or answers contain:
+ *
+ *     r<owner> <answers> <end of the lease in ms> <attempt> <count of steps>     running; without an owner: released
+ *     s<owner> <answers> <outcome>                                               settled
+ *
+ * `n:step:1` and on, and `n:journal`, are bytes as they came. `n:op:<id>` marks a step's command as done: a client may
+ * send a command again after a reconnection.
  */
 
-const START = `
-local key, round, owner = KEYS[1], ARGV[1], ARGV[2]
+const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local row = redis.call('HMGET', key, 'expires', round)
-local expires, attempt, steps, lease, holder, answers = tonumber(row[1] or 0), 1, 0, 0, '', ARGV[3]
-if row[2] then
-  attempt, steps, lease, holder, answers = string.match(row[2], '^(%d+)%z(%d+)%z(%d+)%z([^%z]*)%z([^%z]*)$')
+`;
+
+/** Makes the key stay: a quarter longer than asked, so that a quick call need not move it again. */
+const KEEP = `
+local function keep(ms)
+  if redis.call('PTTL', KEYS[1]) < ms then redis.call('PEXPIRE', KEYS[1], math.ceil(ms * 1.25)) end
 end
 `;
 
-/** Ends the script with 0 unless the caller owns the round. */
+/** Ends the script with 0 unless ARGV[2] owns round ARGV[1]. What follows the owner in `row` begins at `rest`. */
 const HELD = `
-if not row[2] or holder ~= owner then return 0 end
-local ended = redis.call('HEXISTS', key, round .. ':outcome') == 1
+local key, round, owner = KEYS[1], ARGV[1], ARGV[2] .. '\\0'
+local row = redis.call('HGET', key, round)
+if not row or string.sub(row, 2, #owner + 1) ~= owner then return 0 end
+local ended, rest = string.byte(row) == 115, #owner + 2
 `;
 
-/** Writes the round, and makes the key stay: a quarter longer than asked, so that a quick call need not move it again. */
-const WRITE = `
-local function write(leaseUntil, keep)
-  local fields = attempt .. '\\0' .. steps .. '\\0' .. leaseUntil .. '\\0' .. holder .. '\\0' .. answers
-  if expires >= now + keep then
-    redis.call('HSET', key, round, fields)
-  else
-    keep = math.ceil(keep * 1.25)
-    redis.call('HSET', key, round, fields, 'expires', now + keep)
-    redis.call('PEXPIRE', key, keep)
-  end
+/** Reads the parts of a running round. */
+const PARTS = `
+local function parts(row) return string.match(row, '^r([^%z]*)%z([^%z]*)%z(%d+)%z(%d+)%z(%d+)$') end
+local function write(round, owner, answers, lease, attempt, steps)
+  redis.call('HSET', KEYS[1], round, table.concat({'r' .. owner, answers, lease, attempt, steps}, '\\0'))
 end
 `;
 
 /**
- * ARGV: round, owner, answers, leaseMs, keepMs, wantJournal ("1" or "").
- * Reply: [0, attempt, count of steps, steps..., chunks...] won; [1, lease left]; [2, outcome]; [3] other answers.
+ * ARGV: round, a running row up to its lease, leaseMs, keepMs, and "1" if the journal is wanted.
+ * Reply: 1 for a new round without a journal; else [0, attempt, count of steps, steps..., chunks...] won;
+ * [1, lease left]; [2, outcome]; [3] other answers.
  */
-const CLAIM = `${START}${WRITE}
-if row[2] then
-  if answers ~= ARGV[3] then return {3} end
-  local outcome = redis.call('HGET', key, round .. ':outcome')
-  if outcome then return {2, outcome} end
+const CLAIM = `${NOW}${KEEP}${PARTS}
+local key, round, mine = KEYS[1], ARGV[1], ARGV[2]
+local lease = now + ARGV[3]
+local attempt, steps = 1, 0
+if redis.call('HSETNX', key, round, mine .. lease .. '\\0001\\0000') == 0 then
+  local row = redis.call('HGET', key, round)
+  local owner, answers = string.match(mine, '^r([^%z]*)%z([^%z]*)%z$')
+  local _, ownerEnd = string.find(row, '\\0', 1, true)
+  local _, answersEnd = string.find(row, '\\0', ownerEnd + 1, true)
+  if string.sub(row, ownerEnd + 1, answersEnd - 1) ~= answers then return {3} end
+  if string.byte(row) == 115 then return {2, string.sub(row, answersEnd + 1)} end
+  local holder, _, leased, earlier, count = parts(row)
+  attempt, steps = tonumber(earlier), tonumber(count)
   if holder ~= owner then
-    if holder ~= '' and lease - now > 0 then return {1, lease - now} end
+    if holder ~= '' and leased - now > 0 then return {1, leased - now} end
     attempt = attempt + 1
   end
+  write(round, owner, answers, lease, attempt, steps)
+elseif not ARGV[5] then
+  keep(tonumber(ARGV[4]))
+  return 1
 end
-holder = owner
-write(now + ARGV[4], math.max(ARGV[4], ARGV[5]))
-local reply = {0, tonumber(attempt), tonumber(steps)}
+keep(tonumber(ARGV[4]))
+local reply = {0, attempt, steps}
 for step = 1, steps do reply[#reply + 1] = redis.call('HGET', key, round .. ':step:' .. step) end
-if ARGV[6] == '1' then
+if ARGV[5] then
   for earlier = 0, round - 1 do
     local chunk = redis.call('HGET', key, earlier .. ':journal')
     if chunk then reply[#reply + 1] = chunk end
@@ -66,43 +80,43 @@ return reply
 `;
 
 /** ARGV: round, owner, leaseMs, entry, id of this command. */
-const RECORD_STEP = `${START}${WRITE}${HELD}
+const RECORD_STEP = `${HELD}
 if ended then return 0 end
 if redis.call('HSETNX', key, round .. ':op:' .. ARGV[5], '') == 0 then return 1 end
+${NOW}${KEEP}${PARTS}
+local holder, answers, _, attempt, steps = parts(row)
 steps = steps + 1
 redis.call('HSET', key, round .. ':step:' .. steps, ARGV[4])
-write(now + ARGV[3], tonumber(ARGV[3]))
+write(round, holder, answers, now + ARGV[3], attempt, steps)
+keep(tonumber(ARGV[3]))
 return 1
 `;
 
 /** ARGV: round, owner, leaseMs. */
-const RENEW = `${START}${WRITE}${HELD}
+const RENEW = `${HELD}
 if ended then return 0 end
-write(now + ARGV[3], tonumber(ARGV[3]))
+${NOW}${KEEP}${PARTS}
+local holder, answers, _, attempt, steps = parts(row)
+write(round, holder, answers, now + ARGV[3], attempt, steps)
+keep(tonumber(ARGV[3]))
 return 1
 `;
 
 /** ARGV: round, owner, keepMs, outcome, and the journal chunk if there is one. */
-const SETTLE = `${START}${HELD}
+const SETTLE = `${HELD}
 if ended then return 1 end
-local keep = tonumber(ARGV[3])
-local fields = {round .. ':outcome', ARGV[4]}
-if ARGV[5] then fields[3], fields[4] = round .. ':journal', ARGV[5] end
-if expires < now + keep then
-  keep = math.ceil(keep * 1.25)
-  fields[#fields + 1] = 'expires'
-  fields[#fields + 1] = now + keep
-  redis.call('PEXPIRE', key, keep)
-end
-redis.call('HSET', key, unpack(fields))
+${KEEP}
+local answersEnd = string.find(row, '\\0', rest, true)
+redis.call('HSET', key, round, 's' .. string.sub(row, 2, answersEnd) .. ARGV[4])
+if ARGV[5] then redis.call('HSET', key, round .. ':journal', ARGV[5]) end
+keep(tonumber(ARGV[3]))
 return 1
 `;
 
 /** ARGV: round, owner. */
-const RELEASE = `${START}${WRITE}${HELD}
+const RELEASE = `${HELD}
 if ended then return 0 end
-holder = ''
-write(lease, 0)
+redis.call('HSET', key, round, 'r' .. string.sub(row, rest - 1))
 return 1
 `;
 

@@ -8,6 +8,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { ParleyError } from "../errors.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
+import { Deadlines } from "./deadlines.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
 import { loadPeer } from "./peer.ts";
 import { SCRIPTS, type ScriptName } from "./redis-scripts.ts";
@@ -48,39 +49,50 @@ export function redisLedger(source: RedisClient | { readonly url: string }, opti
   if (typeof prefix !== "string") throw new ParleyError("configuration", "redisLedger: option prefix must be text.");
   const own = "url" in source;
   const client = own ? connect(source.url, timeoutMs) : source;
-  const connection = watch(client);
+  const deadlines = new Deadlines(timeoutMs);
+  const connection = watch(client, deadlines);
 
-  async function run(name: ScriptName, call: string, args: Argument[], late: Late): Promise<unknown> {
-    if (client.status !== "ready") await connection.ready(late);
-    const rest = [1, prefix + call, ...args];
-    try {
-      return await connection.unlessLost(client.callBuffer("EVALSHA", [SHA1[name], ...rest]));
-    } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
-      stopIfLate(late);
-      return connection.unlessLost(client.callBuffer("EVAL", [SCRIPTS[name], ...rest]));
-    }
+  function run<T>(
+    name: ScriptName,
+    call: string,
+    args: Argument[],
+    late: Late,
+    read: (reply: unknown) => T,
+  ): Promise<T> {
+    if (client.status === "ready") return send(name, call, args, late, read);
+    return connection.ready(late).then(() => send(name, call, args, late, read));
   }
 
-  return guard("redis", timeoutMs, {
-    async claim({ call, round, owner, answers, leaseMs, keepMs, wantJournal }, late) {
-      const args = [round, owner, answers, leaseMs, keepMs, wantJournal ? "1" : ""];
-      return readClaim((await run("claim", call, args, late)) as unknown[]);
+  function send<T>(
+    name: ScriptName,
+    call: string,
+    args: Argument[],
+    late: Late,
+    read: (reply: unknown) => T,
+  ): Promise<T> {
+    const key = prefix + call;
+    return client.callBuffer("evalsha", [SHA1[name], 1, key, ...args]).then(read, (error: unknown) => {
+      if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
+      stopIfLate(late);
+      return client.callBuffer("eval", [SCRIPTS[name], 1, key, ...args]).then(read);
+    });
+  }
+
+  return guard("redis", deadlines, {
+    claim({ call, round, owner, answers, leaseMs, keepMs, wantJournal }, late) {
+      const args = [round, `r${owner}\0${answers}\0`, leaseMs, Math.max(keepMs, leaseMs)];
+      return run("claim", call, wantJournal ? [...args, 1] : args, late, readClaim);
     },
-    async recordStep({ call, round, owner }, entry, leaseMs, late) {
+    recordStep({ call, round, owner }, entry, leaseMs, late) {
       const id = randomBytes(9).toString("base64url");
-      return (await run("recordStep", call, [round, owner, leaseMs, asBuffer(entry), id], late)) === 1;
+      return run("recordStep", call, [round, owner, leaseMs, asBuffer(entry), id], late, isOne);
     },
-    async renew({ call, round, owner }, leaseMs, late) {
-      return (await run("renew", call, [round, owner, leaseMs], late)) === 1;
+    renew: ({ call, round, owner }, leaseMs, late) => run("renew", call, [round, owner, leaseMs], late, isOne),
+    settle({ call, round, owner }, { outcome, journal, keepMs }, late) {
+      const args = [round, owner, keepMs, asBuffer(outcome)];
+      return run("settle", call, journal === undefined ? args : [...args, asBuffer(journal)], late, isOne);
     },
-    async settle({ call, round, owner }, { outcome, journal, keepMs }, late) {
-      const args = [round, owner, keepMs, asBuffer(outcome), ...(journal === undefined ? [] : [asBuffer(journal)])];
-      return (await run("settle", call, args, late)) === 1;
-    },
-    async release({ call, round, owner }, late) {
-      await run("release", call, [round, owner], late);
-    },
+    release: ({ call, round, owner }, late) => run("release", call, [round, owner], late, () => undefined),
     async close() {
       connection.close();
       if (own) client.disconnect();
@@ -88,7 +100,13 @@ export function redisLedger(source: RedisClient | { readonly url: string }, opti
   });
 }
 
-function readClaim([kind, first, second, ...rest]: unknown[]): Claim {
+function isOne(reply: unknown): boolean {
+  return reply === 1;
+}
+
+function readClaim(reply: unknown): Claim {
+  if (reply === 1) return { type: "won", attempt: 1, steps: [], journal: [] };
+  const [kind, first, second, ...rest] = reply as unknown[];
   if (kind === 1) return { type: "running", leaseLeftMs: first as number };
   if (kind === 2) return { type: "settled", outcome: first as Buffer };
   if (kind === 3) return { type: "other_answers" };
@@ -101,12 +119,11 @@ function readClaim([kind, first, second, ...rest]: unknown[]): Claim {
  * round for a call that has long failed, so here nothing is sent unless the connection is ready, and nothing waits for
  * an answer whose connection is lost.
  */
-function watch(client: RedisClient) {
-  const waiting = new Set<(error: Error) => void>();
+function watch(client: RedisClient, deadlines: Deadlines) {
   let becoming: Promise<void> | undefined;
   const onLost = () => {
-    for (const reject of waiting) reject(new Error("the connection was lost"));
-    waiting.clear();
+    becoming = undefined;
+    deadlines.failAll(new Error("the connection was lost"));
   };
   client.on("close", onLost);
   client.on("end", onLost);
@@ -116,26 +133,11 @@ function watch(client: RedisClient) {
       if (client.status === "reconnecting" || client.status === "end" || client.status === "close")
         throw new Error(`not connected (${client.status})`);
       if (client.status === "wait") client.connect().catch(() => {});
-      becoming ??= this.unlessLost(new Promise<void>((resolve) => client.once("ready", resolve))).finally(() => {
+      becoming ??= new Promise<void>((resolve) => client.once("ready", resolve)).then(() => {
         becoming = undefined;
       });
       await becoming;
       stopIfLate(late);
-    },
-    unlessLost<T>(answer: Promise<T>): Promise<T> {
-      return new Promise((resolve, reject) => {
-        waiting.add(reject);
-        answer.then(
-          (value) => {
-            waiting.delete(reject);
-            resolve(value);
-          },
-          (error) => {
-            waiting.delete(reject);
-            reject(error);
-          },
-        );
-      });
     },
     close(): void {
       client.off("close", onLost);

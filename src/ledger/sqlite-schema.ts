@@ -4,26 +4,23 @@ import type { SqliteDatabase } from "./sqlite-database.ts";
 
 /**
  * `MIGRATIONS[n]` brings a schema of version n to n + 1. Never edit one that was released; add one.
- * Tables are without row ids because a claim then touches one page, and pages are what a commit writes.
+ * Rounds have row ids because a row grows by its outcome: in the tree of a key it would leave room for few others.
+ * There is no index of expiries: pages are what a commit writes, and each index is one more.
  */
 const MIGRATIONS = [
   `
-  CREATE TABLE parley_calls (
-    call TEXT NOT NULL PRIMARY KEY,
-    expires_at INTEGER NOT NULL
-  ) WITHOUT ROWID, STRICT;
-  CREATE INDEX parley_calls_expiry ON parley_calls (expires_at);
   CREATE TABLE parley_rounds (
     call TEXT NOT NULL,
     round INTEGER NOT NULL,
     answers TEXT NOT NULL,
     owner TEXT,
     lease_until INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
     outcome BLOB,
     journal BLOB,
     PRIMARY KEY (call, round)
-  ) WITHOUT ROWID, STRICT;
+  ) STRICT;
   CREATE TABLE parley_steps (
     call TEXT NOT NULL,
     round INTEGER NOT NULL,
@@ -61,22 +58,29 @@ export function prepare(database: SqliteDatabase) {
     commit: database.prepare("COMMIT"),
     rollback: database.prepare("ROLLBACK"),
     round: database.prepare(
-      `SELECT c.expires_at AS expiresAt, r.answers, r.owner, r.lease_until AS leaseUntil, r.attempt, r.outcome
-       FROM parley_calls c LEFT JOIN parley_rounds r ON r.call = c.call AND r.round = @round WHERE c.call = @call`,
+      `SELECT expires_at AS expiresAt, answers, owner, lease_until AS leaseUntil, attempt, outcome
+       FROM parley_rounds WHERE call = @call AND round = @round`,
     ),
-    startCall: database.prepare(
-      "INSERT INTO parley_calls (call, expires_at) VALUES (@call, @until) ON CONFLICT DO NOTHING",
-    ),
-    keepCall: database.prepare("UPDATE parley_calls SET expires_at = @until WHERE call = @call"),
+    /** Alone: the whole of a claim where the round is new. */
     startRound: database.prepare(
-      `INSERT INTO parley_rounds (call, round, answers, owner, lease_until, attempt)
-       VALUES (@call, @round, @answers, @owner, @leaseUntil, 1)`,
+      `INSERT INTO parley_rounds (call, round, answers, owner, lease_until, expires_at, attempt)
+       VALUES (?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO NOTHING`,
     ),
     takeRound: database.prepare(
-      `UPDATE parley_rounds SET owner = @owner, lease_until = @leaseUntil, attempt = @attempt
+      `UPDATE parley_rounds SET owner = @owner, lease_until = @leaseUntil, attempt = @attempt, expires_at = @expiresAt
        WHERE call = @call AND round = @round`,
     ),
+    /** Every round of the call that has not expired and would before @least. */
+    keepCall: database.prepare(
+      "UPDATE parley_rounds SET expires_at = @until WHERE call = @call AND expires_at > @time AND expires_at < @least",
+    ),
     renew: database.prepare("UPDATE parley_rounds SET lease_until = @leaseUntil WHERE call = @call AND round = @round"),
+    /** Alone: the whole of a settle where every round of the call stays long enough anyway. */
+    quickSettle: database.prepare(
+      `UPDATE parley_rounds SET outcome = ?, journal = ?
+       WHERE call = ? AND round = ? AND owner = ? AND outcome IS NULL
+         AND NOT EXISTS (SELECT 1 FROM parley_rounds WHERE call = ? AND expires_at < ?)`,
+    ),
     settle: database.prepare(
       "UPDATE parley_rounds SET outcome = @outcome, journal = @journal WHERE call = @call AND round = @round",
     ),
@@ -91,14 +95,17 @@ export function prepare(database: SqliteDatabase) {
     journal: database
       .prepare(
         `SELECT journal FROM parley_rounds
-         WHERE call = @call AND round < @round AND journal IS NOT NULL ORDER BY round`,
+         WHERE call = @call AND round < @round AND journal IS NOT NULL AND expires_at > @time ORDER BY round`,
       )
       .pluck(),
-    expired: database
-      .prepare("SELECT call FROM parley_calls WHERE expires_at <= @now ORDER BY expires_at LIMIT @count")
+    /** Rounds in the order in which they came, which is about the order in which they go: where the next `count` end. */
+    sweepUpTo: database
+      .prepare("SELECT rowid FROM parley_rounds WHERE rowid > @after ORDER BY rowid LIMIT 1 OFFSET @count - 1")
       .pluck(),
-    dropSteps: database.prepare("DELETE FROM parley_steps WHERE call = @call"),
-    dropRounds: database.prepare("DELETE FROM parley_rounds WHERE call = @call"),
-    dropCall: database.prepare("DELETE FROM parley_calls WHERE call = @call"),
+    expired: database.prepare(
+      "SELECT call, round FROM parley_rounds WHERE rowid > @after AND rowid <= @upTo AND expires_at <= @time",
+    ),
+    dropSteps: database.prepare("DELETE FROM parley_steps WHERE call = @call AND round = @round"),
+    dropRound: database.prepare("DELETE FROM parley_rounds WHERE call = @call AND round = @round"),
   };
 }

@@ -7,7 +7,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ParleyError, reasonOf } from "../errors.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
-import type { Claim, ClaimRequest, Hold, Ledger } from "./contract.ts";
+import type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
+import { Deadlines } from "./deadlines.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
 import { loadPeer } from "./peer.ts";
 import { type RoundRow, standing } from "./rules.ts";
@@ -23,15 +24,11 @@ export interface SqliteLedgerOptions extends StoreOptions {
   readonly now?: () => number;
 }
 
-/** A call that is known, and its round if that is. */
-interface Found {
-  readonly expiresAt: number;
-  readonly row: RoundRow | undefined;
-}
+type Row = RoundRow & { readonly expiresAt: number };
 
-/** Claims between two sweeps, and calls that one sweep drops at most. More are dropped than come. */
+/** Claims between two sweeps, and rounds that one sweep looks at. It looks at more than come. */
 const SWEEP_EVERY = 64;
-const SWEEP_CALLS = 256;
+const SWEEP_ROUNDS = 512;
 /** How long a statement may block the event loop for another process's lock. Beyond it, the wait is asynchronous. */
 const BUSY_MS = 5;
 
@@ -50,8 +47,11 @@ export function sqliteLedger(
   const database = own ? open(source.path, timeoutMs) : source;
   const sql = start(database, own);
   let claims = 0;
+  /** Sweeps go through all rounds, again and again. */
+  let sweptUpTo = 0;
 
-  function attempt<T>(work: (time: number) => T): T {
+  /** One IMMEDIATE transaction. */
+  function transaction<T>(work: (time: number) => T): T {
     sql.begin.run();
     try {
       const result = work(now());
@@ -63,116 +63,139 @@ export function sqliteLedger(
     }
   }
 
-  /** One IMMEDIATE transaction; waits for another process's without blocking the event loop. */
-  async function transaction<T>(late: Late, work: (time: number) => T): Promise<T> {
+  /** Waits for another process's transaction without blocking the event loop. */
+  function patiently<T>(late: Late, work: () => T): T | Promise<T> {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      return tryAgain(late, work);
+    }
+  }
+
+  async function tryAgain<T>(late: Late, work: () => T): Promise<T> {
     for (let pause = 1; ; pause = Math.min(2 * pause, 25)) {
+      await sleep(pause * (0.5 + Math.random()));
+      stopIfLate(late);
       try {
-        return attempt(work);
+        return work();
       } catch (error) {
         if (!isBusy(error)) throw error;
       }
-      await sleep(pause * (0.5 + Math.random()));
-      stopIfLate(late);
     }
   }
 
-  function find({ call, round }: { call: string; round: number }): Found | undefined {
-    const row = sql.round.get({ call, round }) as (RoundRow & { expiresAt: number }) | undefined;
-    if (row === undefined) return undefined;
-    // The join leaves nulls where the call is known and the round is not.
-    return { expiresAt: row.expiresAt, row: row.attempt === null ? undefined : row };
+  /** Every round of the call: a quarter longer than asked, so that those of a quick call do not all move. */
+  function keep(call: string, time: number, ms: number): void {
+    sql.keepCall.run({ call, time, least: time + ms, until: extended(time, ms) });
   }
 
-  /** Later than asked by a quarter, so that the rounds of a quick call do not all move it. */
-  function keep(call: string, expiresAt: number, time: number, ms: number): void {
-    if (expiresAt < time + ms) sql.keepCall.run({ call, until: extended(time, ms) });
-  }
-
-  function prolong({ call, round }: Hold, expiresAt: number, time: number, leaseMs: number): void {
+  function prolong({ call, round }: Hold, time: number, leaseMs: number): void {
     sql.renew.run({ call, round, leaseUntil: time + leaseMs });
-    keep(call, expiresAt, time, leaseMs);
+    keep(call, time, leaseMs);
   }
 
-  function held(hold: Hold, time: number): { expiresAt: number; row: RoundRow } | undefined {
-    const { expiresAt, row } = find(hold) ?? { expiresAt: 0, row: undefined };
-    return expiresAt > time && row?.owner === hold.owner ? { expiresAt, row } : undefined;
+  /** The row of a round that `owner` still holds, ended or not. */
+  function held({ call, round, owner }: Hold, time: number): Row | undefined {
+    const row = sql.round.get({ call, round }) as Row | undefined;
+    return row !== undefined && row.expiresAt > time && row.owner === owner ? row : undefined;
   }
 
-  function drop(call: string): void {
-    sql.dropSteps.run({ call });
-    sql.dropRounds.run({ call });
-    sql.dropCall.run({ call });
+  function drop({ call, round }: RoundKey): void {
+    sql.dropSteps.run({ call, round });
+    sql.dropRound.run({ call, round });
+  }
+
+  /** `false`: the round is known already. */
+  function isNew({ call, round, owner, answers, leaseMs, keepMs }: ClaimRequest, time: number): boolean {
+    const until = extended(time, Math.max(keepMs, leaseMs));
+    return sql.startRound.run(call, round, answers, owner, time + leaseMs, until).changes === 1;
   }
 
   function take(request: ClaimRequest, time: number): Claim {
-    const { call, round, owner, answers, leaseMs } = request;
-    const keepMs = Math.max(request.keepMs, leaseMs);
-    let found = find(request);
-    if (found !== undefined && found.expiresAt <= time) {
-      drop(call);
-      found = undefined;
+    const { call, round, owner, leaseMs } = request;
+    let row = sql.round.get({ call, round }) as Row | undefined;
+    if (row !== undefined && row.expiresAt <= time) {
+      drop(request);
+      row = undefined;
     }
-    const stand = standing(found?.row, request, time);
+    const stand = standing(row, request, time);
     if (stand.type !== "free") return stand;
-    if (found === undefined) sql.startCall.run({ call, until: extended(time, keepMs) });
-    else keep(call, found.expiresAt, time, keepMs);
-    const leaseUntil = time + leaseMs;
-    if (found?.row === undefined) sql.startRound.run({ call, round, answers, owner, leaseUntil });
-    else sql.takeRound.run({ call, round, owner, leaseUntil, attempt: stand.attempt });
-    return {
-      type: "won",
-      attempt: stand.attempt,
-      steps: found?.row === undefined ? [] : (sql.steps.all({ call, round }) as Buffer[]),
-      journal: request.wantJournal ? (sql.journal.all({ call, round }) as Buffer[]) : [],
-    };
+    if (row === undefined) isNew(request, time);
+    else {
+      const keepMs = Math.max(request.keepMs, leaseMs);
+      const expiresAt = row.expiresAt < time + keepMs ? extended(time, keepMs) : row.expiresAt;
+      sql.takeRound.run({ call, round, owner, leaseUntil: time + leaseMs, attempt: stand.attempt, expiresAt });
+    }
+    const steps = row === undefined ? [] : (sql.steps.all({ call, round }) as Buffer[]);
+    return { type: "won", attempt: stand.attempt, steps, journal: journalBefore(request, time) };
   }
 
-  /** Old calls leave with the claims of new ones. What cannot be dropped now is dropped later. */
+  function journalBefore({ call, round, wantJournal }: ClaimRequest, time: number): Buffer[] {
+    return wantJournal ? (sql.journal.all({ call, round, time }) as Buffer[]) : [];
+  }
+
+  /** Old rounds leave with the claims of new ones. What cannot be dropped now is dropped later. */
   function sweep(): void {
     claims += 1;
     if (claims % SWEEP_EVERY !== 1) return;
     try {
-      attempt((time) => {
-        for (const call of sql.expired.all({ now: time, count: SWEEP_CALLS }) as string[]) drop(call);
+      transaction((time) => {
+        const end = sql.sweepUpTo.get({ after: sweptUpTo, count: SWEEP_ROUNDS }) as number | undefined;
+        const upTo = end ?? Number.MAX_SAFE_INTEGER;
+        for (const round of sql.expired.all({ after: sweptUpTo, upTo, time })) drop(round as RoundKey);
+        sweptUpTo = end ?? 0;
       });
     } catch {}
   }
 
-  return guard("sqlite", timeoutMs, {
-    async claim(request, late) {
-      const claim = await transaction(late, (time) => take(request, time));
-      if (claim.type === "won") sweep();
-      return claim;
-    },
+  function claim(request: ClaimRequest): Claim {
+    const time = now();
+    // One statement is a transaction of its own, and a round that nobody has claimed needs no more.
+    const claimed: Claim = isNew(request, time)
+      ? { type: "won", attempt: 1, steps: [], journal: journalBefore(request, time) }
+      : transaction((later) => take(request, later));
+    if (claimed.type === "won") sweep();
+    return claimed;
+  }
+
+  function settle({ call, round, owner }: Hold, settlement: Settlement): boolean {
+    const { outcome, keepMs } = settlement;
+    const journal = settlement.journal ?? null;
+    if (sql.quickSettle.run(outcome, journal, call, round, owner, call, now() + keepMs).changes === 1) return true;
+    return transaction((time) => {
+      const row = held({ call, round, owner }, time);
+      if (row === undefined) return false;
+      if (row.outcome !== null) return true;
+      sql.settle.run({ call, round, outcome, journal });
+      keep(call, time, keepMs);
+      return true;
+    });
+  }
+
+  /** Does something to a round that is running and held, in a transaction; `false` when it is not. */
+  function whileHeld(hold: Hold, late: Late, work: (time: number) => void): boolean | Promise<boolean> {
+    return patiently(late, () =>
+      transaction((time) => {
+        if (held(hold, time)?.outcome !== null) return false;
+        work(time);
+        return true;
+      }),
+    );
+  }
+
+  return guard("sqlite", new Deadlines(timeoutMs), {
+    claim: (request, late) => patiently(late, () => claim(request)),
     recordStep: (hold, entry, leaseMs, late) =>
-      transaction(late, (time) => {
-        const found = held(hold, time);
-        if (found === undefined || found.row.outcome !== null) return false;
+      whileHeld(hold, late, (time) => {
         sql.addStep.run({ call: hold.call, round: hold.round, entry });
-        prolong(hold, found.expiresAt, time, leaseMs);
-        return true;
+        prolong(hold, time, leaseMs);
       }),
-    renew: (hold, leaseMs, late) =>
-      transaction(late, (time) => {
-        const found = held(hold, time);
-        if (found === undefined || found.row.outcome !== null) return false;
-        prolong(hold, found.expiresAt, time, leaseMs);
-        return true;
-      }),
-    settle: ({ call, round, owner }, { outcome, journal, keepMs }, late) =>
-      transaction(late, (time) => {
-        const found = held({ call, round, owner }, time);
-        if (found === undefined) return false;
-        if (found.row.outcome !== null) return true;
-        sql.settle.run({ call, round, outcome, journal: journal ?? null });
-        keep(call, found.expiresAt, time, keepMs);
-        return true;
-      }),
-    release: ({ call, round, owner }, late) =>
-      transaction(late, (time) => {
-        const found = held({ call, round, owner }, time);
-        if (found !== undefined && found.row.outcome === null) sql.release.run({ call, round });
-      }),
+    renew: (hold, leaseMs, late) => whileHeld(hold, late, (time) => prolong(hold, time, leaseMs)),
+    settle: (hold, settlement, late) => patiently(late, () => settle(hold, settlement)),
+    async release(hold, late) {
+      await whileHeld(hold, late, () => sql.release.run({ call: hold.call, round: hold.round }));
+    },
     async close() {
       if (own) database.close();
     },

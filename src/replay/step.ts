@@ -28,12 +28,11 @@ export async function runStep(
   mayTry: () => boolean,
 ): Promise<StepRun | undefined> {
   const { attempts = 1, delayMs = 200, factor = 2 } = retry;
-  const idempotencyKey = deps.idempotencyKey(key);
   for (let attempt = 1; ; attempt++) {
     if (!mayTry()) return undefined;
     let value: unknown;
     try {
-      value = await deps.insideStep(key, () => fn({ idempotencyKey, attempt, signal: abortSignalOf(signal) }));
+      value = await deps.insideStep(key, () => fn(contextOf(key, attempt, signal, deps)));
     } catch (cause) {
       if (signal.aborted && (attempt < attempts || isAbort(cause, signal))) return undefined;
       if (attempt >= attempts) return { entry: { type: "step", key, failure: asFailure(cause) }, cause };
@@ -46,6 +45,19 @@ export async function runStep(
       entry: value === undefined ? { type: "step", key } : { type: "step", key, value: toJson(value, `step "${key}"`) },
     };
   }
+}
+
+function contextOf(key: string, attempt: number, signal: RunSignal, deps: Deps): StepContext {
+  return {
+    // Few steps look at either.
+    get idempotencyKey() {
+      return deps.idempotencyKey(key);
+    },
+    attempt,
+    get signal() {
+      return abortSignalOf(signal);
+    },
+  };
 }
 
 /** The step gave up because it was told to: that says nothing about how it would have ended. */

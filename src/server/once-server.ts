@@ -1,7 +1,7 @@
 import canonicalize from "canonicalize";
 import { ParleyError } from "../errors.ts";
 import type { CallState } from "../journal/entry.ts";
-import { abortSignalOf, type RunSignal } from "../replay/signal.ts";
+import type { RunSignal } from "../replay/signal.ts";
 import type { StepRecord } from "../replay/types.ts";
 import type { Concluded } from "./conclude.ts";
 import { type Delivery, readDelivery, writeDelivery } from "./delivery.ts";
@@ -39,6 +39,7 @@ export class OnceServer {
       answers: digestFor("answers", answersText(request.inputResponses)),
       keepMs: this.#options.keepMs,
       wantJournal: elsewhere !== undefined,
+      gone: request.signal,
     };
     let live: Delivery | undefined;
     const run = async (held: HeldRound): Promise<HeldEnd> => {
@@ -85,11 +86,7 @@ export class OnceServer {
       this.#options.onEvent({ type: "state_refused", method, target, reason: "unreadable" });
       return { delivery: { type: "fault", error: stateRefused() }, unfinished: true };
     }
-    return attempt(
-      { ...state, journal },
-      AbortSignal.any([abortSignalOf(request.signal), held.lost]),
-      this.#record(held, journal.length),
-    );
+    return attempt({ ...state, journal }, held.signal, this.#record(held, journal.length));
   }
 
   /** @param before Entries of the journal that are from earlier rounds. */
@@ -127,8 +124,9 @@ export function ledgerCall(callId: string): string {
 }
 
 function answersText(responses: unknown): string {
+  if (responses === undefined || responses === null) return "{}";
   try {
-    return canonicalize(responses ?? {}) ?? "";
+    return canonicalize(responses) ?? "";
   } catch {
     // What has no canonical form (a lone surrogate) still has a text, and compares by it.
     return JSON.stringify(responses);

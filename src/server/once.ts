@@ -1,5 +1,6 @@
 import { ParleyError } from "../errors.ts";
 import type { Claim, Hold, RoundKey } from "../ledger/contract.ts";
+import type { RunSignal } from "../replay/signal.ts";
 import type { ResolvedLedger } from "./ledger-options.ts";
 import type { Vault } from "./vault.ts";
 
@@ -20,8 +21,8 @@ export interface HeldRound {
   readonly steps: readonly string[];
   /** Journal chunks of earlier rounds, oldest first; empty unless asked for. */
   readonly journal: readonly string[];
-  /** Fires when another delivery has taken the round over. */
-  readonly lost: AbortSignal;
+  /** Fires when another delivery has taken the round over, or the client has gone. */
+  readonly signal: AbortSignal;
   /** Whether the lease can still be ours. */
   isHeld(): boolean;
   /** @throws ParleyError `hold_lost`, `ledger_unavailable` */
@@ -43,6 +44,8 @@ export interface OnceRequest extends RoundKey {
   readonly answers: string;
   readonly keepMs: number;
   readonly wantJournal: boolean;
+  /** Fires when the client has gone. */
+  readonly gone: RunSignal;
 }
 
 const FIRST_LOOK_MS = 10;
@@ -61,11 +64,14 @@ export async function serveOnce(
   clock: HoldClock,
   newOwner: () => string,
 ): Promise<OnceResult> {
+  const { call, round, answers, keepMs, wantJournal } = request;
+  const { leaseMs } = ledger;
   const givesUpAt = clock.now() + ledger.waitMs;
   for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(2 * lookMs, LAST_LOOK_MS)) {
-    const hold: Hold = { call: request.call, round: request.round, owner: newOwner() };
+    const hold: Hold = { call, round, owner: newOwner() };
     const claimedAt = clock.now();
-    const claim = await ledger.store.claim({ ...request, ...hold, leaseMs: ledger.leaseMs });
+    // Written out, because spread objects cost as much as the rest of a claim.
+    const claim = await ledger.store.claim({ call, round, owner: hold.owner, answers, leaseMs, keepMs, wantJournal });
     switch (claim.type) {
       case "settled":
         return { type: "outcome", outcome: vault.open(claim.outcome, hold, "outcome"), redelivered: true };
@@ -78,7 +84,7 @@ export async function serveOnce(
         break;
       }
       case "won": {
-        const ended = await runHeld(hold, claim, claimedAt, run, ledger, vault, clock);
+        const ended = await runHeld(hold, claim, claimedAt, run, request.gone, ledger, vault, clock);
         if (ended !== "lost") return ended;
         // Lost again past the time: a store slower than the lease must not keep us here.
         if (claimedAt >= givesUpAt) throw stillRunning();
@@ -93,38 +99,46 @@ async function runHeld(
   claim: Claim & { type: "won" },
   claimedAt: number,
   run: (held: HeldRound) => Promise<HeldEnd>,
+  gone: RunSignal,
   { store, leaseMs }: ResolvedLedger,
   vault: Vault,
   clock: HoldClock,
 ): Promise<OnceResult | "lost"> {
-  const lost = new AbortController();
+  const stop = new AbortController();
+  const leave = () => stop.abort(gone.reason);
+  let lost: ParleyError | undefined;
   let leaseEndsAt = claimedAt + leaseMs;
   let ranOut = false;
   const prolong = async (keep: () => Promise<boolean>) => {
     const askedAt = clock.now();
     if (await keep()) leaseEndsAt = askedAt + leaseMs;
-    else lost.abort(holdLost());
+    else {
+      lost ??= holdLost();
+      stop.abort(lost);
+    }
   };
-  const stop = clock.every(leaseMs / 3, () => {
+  const stopRenewing = clock.every(leaseMs / 3, () => {
     // A renewal that fails is tried again; when none succeeds, the lease simply ends.
     prolong(() => store.renew(hold, leaseMs)).catch(() => undefined);
   });
+  if (gone.aborted) leave();
+  else gone.addEventListener("abort", leave, { once: true });
   try {
     const end = await run({
       attempt: claim.attempt,
       steps: claim.steps.map((step) => vault.open(step, hold, "step")),
       journal: claim.journal.map((chunk) => vault.open(chunk, ofCall(hold), "journal")),
-      lost: lost.signal,
+      signal: stop.signal,
       isHeld: () => {
         ranOut ||= clock.now() >= leaseEndsAt;
-        return !lost.signal.aborted && !ranOut;
+        return lost === undefined && !ranOut;
       },
       writeStep: async (text) => {
         await prolong(() => store.recordStep(hold, vault.seal(text, hold, "step"), leaseMs));
-        lost.signal.throwIfAborted();
+        if (lost !== undefined) throw lost;
       },
     });
-    if (lost.signal.aborted) return "lost";
+    if (lost !== undefined) return "lost";
     if (end.type === "abandoned") {
       await store.release(hold);
       // A lease that ran out while we slept is no answer to a client: the round is claimed anew.
@@ -137,7 +151,8 @@ async function runHeld(
     });
     return settled ? { type: "outcome", outcome: end.outcome, redelivered: false } : "lost";
   } finally {
-    stop();
+    stopRenewing();
+    gone.removeEventListener("abort", leave);
   }
 }
 

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ClaimRequest } from "../../src/ledger/contract.ts";
 import { postgresLedger } from "../../src/ledger/postgres.ts";
 import { bytes, fresh, other, testLedger } from "./ledger-suite.ts";
 import { POSTGRES_URL, whenReachable } from "./servers.ts";
@@ -30,7 +31,9 @@ testLedger(
     return {
       open: () => postgresLedger(pools[next++ % 2] as pg.Pool, { schema }),
       calls: async () => {
-        const { rows } = await (pools[2] as pg.Pool).query(`SELECT COUNT(*)::int AS count FROM ${schema}.parley_calls`);
+        const { rows } = await (pools[2] as pg.Pool).query(
+          `SELECT COUNT(DISTINCT call)::int AS count FROM ${schema}.parley_rounds`,
+        );
         return rows[0].count as number;
       },
       end: async () => {
@@ -91,19 +94,155 @@ run("postgres ledger", () => {
     await pool.end();
   });
 
-  it("a round left behind without its call, or under an expired one, is nobody's", async () => {
+  it("an expired round is nobody's: taken anew once, without its steps and outcome, and its journal is not given", async () => {
     const schema = schemaOfTest();
     const ledger = postgresLedger(admin, { schema });
     const request = fresh();
     await ledger.claim(request);
-    await ledger.settle(request, { outcome: bytes("old"), keepMs: 60_000 });
-    await admin.query(`DELETE FROM ${schema}.parley_calls`);
-    expect(await ledger.claim(other(request, { answers: "others" }))).toMatchObject({ type: "won", attempt: 1 });
-    await admin.query(`UPDATE ${schema}.parley_calls SET expires_at = now()`);
+    await ledger.recordStep(request, bytes("old"), 60_000);
+    await ledger.recordStep(request, new Uint8Array(2_000), 60_000);
+    await ledger.settle(request, { outcome: bytes("old"), journal: bytes("old"), keepMs: 60_000 });
+    await admin.query(`UPDATE ${schema}.parley_rounds SET expires_at = now()`);
+    const next = other(request, { round: 1, wantJournal: true });
+    expect(await ledger.claim(next)).toEqual({ type: "won", attempt: 1, steps: [], journal: [] });
     const claims = await Promise.all(
-      Array.from({ length: 20 }, (_, round) => ledger.claim(other(request, { round: round % 4 }))),
+      Array.from({ length: 20 }, () => ledger.claim(other(request, { answers: "others" }))),
     );
-    expect(claims.filter((claim) => claim.type === "won")).toHaveLength(4);
+    expect(claims.filter((claim) => claim.type === "won")).toEqual([
+      { type: "won", attempt: 1, steps: [], journal: [] },
+    ]);
+    const { rows } = await admin.query(`SELECT COUNT(*)::int AS count FROM ${schema}.parley_more_steps`);
+    expect(rows[0].count).toBe(0);
+  });
+
+  it("what settles, steps or prolongs one round keeps all of its call, those that have expired excepted", async () => {
+    const schema = schemaOfTest();
+    const ledger = postgresLedger(admin, { schema });
+    const left = async (call: string) => {
+      const { rows } = await admin.query(
+        `SELECT extract(epoch FROM expires_at - now())::float8 AS left FROM ${schema}.parley_rounds WHERE call = $1 ORDER BY round`,
+        [call],
+      );
+      return rows.map((row) => (row.left > 100 ? "long" : row.left > 0 ? "short" : "over"));
+    };
+    for (const prolong of [
+      (hold: ClaimRequest) => ledger.settle(hold, { outcome: bytes("o"), keepMs: 200_000 }),
+      (hold: ClaimRequest) => ledger.recordStep(hold, bytes("s"), 200_000),
+      (hold: ClaimRequest) => ledger.renew(hold, 200_000),
+    ]) {
+      const rounds = [0, 1, 2, 3].map((round) => fresh({ call: `prolonged ${schemas.length} ${prolong}`, round }));
+      for (const request of rounds) await ledger.claim(request);
+      const [first, , third] = rounds as [ClaimRequest, ClaimRequest, ClaimRequest];
+      await admin.query(`UPDATE ${schema}.parley_rounds SET expires_at = now() WHERE call = $1 AND round = 1`, [
+        first.call,
+      ]);
+      expect(await left(first.call)).toEqual(["short", "over", "short", "short"]);
+      expect(await prolong(third)).toBe(true);
+      expect(await left(first.call)).toEqual(["long", "over", "long", "long"]);
+    }
+  });
+
+  it.each([
+    ["many small ones first", [10, 400, 900, 10, 3_000, 10, 0, 900]],
+    ["a large one early", [10, 3_000, 10, 0, 900]],
+  ])("keeps the order of steps over those in the row and those beside it: %s", async (_, sizes) => {
+    const ledger = postgresLedger(admin, { schema: schemaOfTest() });
+    const request = fresh();
+    await ledger.claim(request);
+    for (const [index, size] of sizes.entries())
+      expect(await ledger.recordStep(request, new Uint8Array(size).fill(index), 60_000)).toBe(true);
+    const claim = await ledger.claim(request);
+    expect(claim.type === "won" && claim.steps.map((step) => [step.length, step[0]])).toEqual(
+      sizes.map((size, index) => [size, size === 0 ? undefined : index]),
+    );
+  });
+
+  it("settles of one call that prolong each other's rounds, while new ones are claimed, do not deadlock", async () => {
+    const pool = newPool({ max: 12 });
+    const ledger = postgresLedger(pool, { schema: schemaOfTest() });
+    for (let turn = 1; turn <= 30; turn++) {
+      const rounds = Array.from({ length: 12 }, (_, round) => fresh({ call: `turn ${turn}`, round, keepMs: 1_000 }));
+      const settle = (request: ClaimRequest) =>
+        ledger.settle(request, { outcome: bytes("o"), keepMs: 60_000 * (1 + ((request.round * 5) % 12)) });
+      const early = rounds.filter(({ round }) => round % 3 > 0);
+      for (const request of early) await ledger.claim(request);
+      const late = rounds.filter(({ round }) => round % 3 === 0);
+      const settled = [
+        ...early.map(settle),
+        ...late.map((request) => ledger.claim(request).then(() => settle(request))),
+      ];
+      expect(await Promise.all(settled)).toEqual(rounds.map(() => true));
+    }
+    await ledger.close();
+    await pool.end();
+  });
+
+  it("what comes at once shares commits, and each still has its own answer", async () => {
+    const schema = schemaOfTest();
+    const ledger = postgresLedger(admin, { schema });
+    const requests = Array.from({ length: 64 }, (_, index) =>
+      fresh({ call: `together ${index >> 2}`, round: index % 4 }),
+    );
+    for (const request of requests.slice(0, 10)) await ledger.claim(request);
+    const commits = async () => {
+      const { rows } = await admin.query(
+        `SELECT COUNT(DISTINCT xmin::text)::int AS count FROM ${schema}.parley_rounds`,
+      );
+      return rows[0].count as number;
+    };
+    expect(await commits(), "the check can fail").toBe(10);
+    const claims = await Promise.all(requests.map((request) => ledger.claim(other(request))));
+    expect(claims.map(({ type }) => type)).toEqual(requests.map((_, index) => (index < 10 ? "running" : "won")));
+    expect(await commits()).toBeLessThan(10 + 10);
+    const rest = requests.slice(10);
+    const won = rest.map((request) => ({ ...request, owner: `${request.call} ${request.round}` }));
+    for (const request of rest)
+      await admin.query(
+        `UPDATE ${schema}.parley_rounds SET owner = call || ' ' || round WHERE call = $1 AND round = $2`,
+        [request.call, request.round],
+      );
+    const steps = await Promise.all(
+      won.map((hold, index) => ledger.recordStep(index % 3 ? hold : other(hold), bytes(`step ${index}`), 60_000)),
+    );
+    expect(steps).toEqual(won.map((_, index) => index % 3 > 0));
+    const settle = (hold: ClaimRequest, index: number) =>
+      ledger.settle(index % 5 ? hold : other(hold), {
+        outcome: bytes(`outcome ${index}`),
+        ...(index % 2 && { journal: bytes(`chunk ${index}`) }),
+        keepMs: 60_000,
+      });
+    const before = await commits();
+    expect(await Promise.all(won.map(settle))).toEqual(won.map((_, index) => index % 5 > 0));
+    expect(await commits()).toBeLessThan(before);
+    for (const [index, hold] of won.entries()) {
+      const claim = await ledger.claim(hold);
+      if (claim.type === "settled") expect(Buffer.from(claim.outcome).toString()).toBe(`outcome ${index}`);
+      else expect(claim).toMatchObject({ type: "won", steps: index % 3 ? [Buffer.from(`step ${index}`)] : [] });
+      expect(claim.type).toBe(index % 5 ? "settled" : "won");
+    }
+  });
+
+  it("what is late before its turn comes is never sent", async () => {
+    const schema = schemaOfTest();
+    await postgresLedger(admin, { schema }).claim(fresh());
+    const pool = newPool({ max: 6 });
+    const ledger = postgresLedger(pool, { schema, timeoutMs: 300 });
+    await ledger.claim(fresh());
+    const blocker = await admin.connect();
+    await blocker.query("BEGIN");
+    await blocker.query(`LOCK TABLE ${schema}.parley_rounds IN ACCESS EXCLUSIVE MODE`);
+    const requests = Array.from({ length: 8 }, (_, index) => fresh({ call: `waits ${index}`, answers: "late" }));
+    for (const wait of requests.map((request) => ledger.claim(request)))
+      await expect(wait).rejects.toMatchObject({ code: "ledger_unavailable" });
+    await blocker.query("COMMIT");
+    blocker.release();
+    await expect.poll(() => ledger.claim(fresh()).then(({ type }) => type), { timeout: 3_000 }).toBe("won");
+    await sleep(100);
+    const { rows } = await admin.query(`SELECT call FROM ${schema}.parley_rounds WHERE answers = 'late'`);
+    // Those that were on their way may have arrived; their leases free them.
+    for (const { call } of rows) expect(["waits 0", "waits 1"]).toContain(call);
+    await ledger.close();
+    await pool.end();
   });
 
   it("works where a database's default isolation is stricter, and in a schema whose name needs quotes", async () => {
@@ -145,7 +284,7 @@ run("postgres ledger", () => {
     // A lock keeps one operation in flight while its connection is cut.
     const blocker = await admin.connect();
     await blocker.query("BEGIN");
-    await blocker.query(`SELECT 1 FROM ${schema}.parley_calls FOR UPDATE`);
+    await blocker.query(`SELECT 1 FROM ${schema}.parley_rounds FOR UPDATE`);
     const settling = ledger.settle(request, { outcome: bytes("x"), keepMs: 60_000 }).catch((error) => error);
     await sleep(100);
     await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [
@@ -184,7 +323,7 @@ run("postgres ledger", () => {
     await sleep(10);
     const blocker = await admin.connect();
     await blocker.query("BEGIN");
-    await blocker.query(`SELECT 1 FROM ${schema}.parley_calls FOR UPDATE`);
+    await blocker.query(`SELECT 1 FROM ${schema}.parley_rounds FOR UPDATE`);
     const begun = performance.now();
     const late = other(request, { leaseMs: 300 });
     const waits = await Promise.all([late, other(request)].map((claim) => ledger.claim(claim).catch((error) => error)));

@@ -27,7 +27,7 @@ testLedger(
       open: () => sqliteLedger({ path }),
       calls: async () => {
         const database = new Database(path, { readonly: true });
-        const count = database.prepare("SELECT COUNT(*) FROM parley_calls").pluck().get() as number;
+        const count = database.prepare("SELECT COUNT(DISTINCT call) FROM parley_rounds").pluck().get() as number;
         database.close();
         return count;
       },
@@ -91,7 +91,7 @@ run("sqlite ledger", () => {
     expect(ticks).toBeGreaterThan(5);
     blocker.exec("COMMIT");
     await sleep(150);
-    expect(blocker.prepare("SELECT COUNT(*) FROM parley_calls").pluck().get()).toBe(0);
+    expect(blocker.prepare("SELECT COUNT(*) FROM parley_rounds").pluck().get()).toBe(0);
     expect(await ledger.claim(request)).toMatchObject({ type: "won", attempt: 1 });
     blocker.close();
     await ledger.close();

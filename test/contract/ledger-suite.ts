@@ -168,6 +168,23 @@ export function testLedger(
         expect(end.type === "settled" && text(end.outcome)).toBe("taken");
       });
 
+      it("at the moment of a take-over, either the late owner has settled or one taker has the round", async () => {
+        for (let turn = 0; turn < 12; turn++) {
+          const late = fresh({ leaseMs: 1 });
+          await a.claim(late);
+          await sleep(5);
+          const takers = Array.from({ length: 8 }, () => other(late, { leaseMs: LONG }));
+          const settling = (ledger: Ledger) => ledger.settle(late, { outcome: bytes("late"), keepMs: LONG });
+          const taking = takers.map((taker, index) => (index % 2 ? a : b).claim(taker));
+          const [settled, ...claims] = await Promise.all([settling(turn % 2 ? a : b), ...taking]);
+          const winners = claims.filter(({ type }) => type === "won");
+          expect(winners).toHaveLength(settled ? 0 : 1);
+          if (!settled) expect(winners).toEqual([{ type: "won", attempt: 2, steps: [], journal: [] }]);
+          expect((await b.claim(other(late))).type).toBe(settled ? "settled" : "running");
+          expect(await settling(a)).toBe(settled);
+        }
+      });
+
       it("an owner whose lease is over but whose round nobody took still settles", async () => {
         const request = fresh({ leaseMs: 1 });
         await a.claim(request);
@@ -266,6 +283,25 @@ export function testLedger(
         const again = won(await b.claim(other(request, { answers: "others", wantJournal: true })));
         expect(again).toEqual({ type: "won", attempt: 1, steps: [], journal: [] });
         expect(won(await b.claim(other(request, { round: 1, wantJournal: true }))).journal).toEqual([]);
+      });
+
+      it("a round that has expired is new to whoever claims it, one of many, while another round of its call lives", async () => {
+        const old = fresh({ leaseMs: 1, keepMs: 200 });
+        await a.claim(old);
+        await a.recordStep(old, bytes("old"), 1);
+        const living = other(old, { round: 1, leaseMs: LONG, keepMs: 200 });
+        await sleep(300);
+        won(await b.claim(living));
+        const claims = await Promise.all(
+          Array.from({ length: 12 }, (_, index) =>
+            (index % 2 ? a : b).claim(other(old, { answers: "new", leaseMs: LONG })),
+          ),
+        );
+        expect(claims.filter(({ type }) => type === "won")).toEqual([
+          { type: "won", attempt: 1, steps: [], journal: [] },
+        ]);
+        expect(await a.settle(old, { outcome: bytes("old"), keepMs: LONG })).toBe(false);
+        expect((await a.claim(other(living))).type).toBe("running");
       });
 
       it("settle prolongs every round of the call", async () => {
