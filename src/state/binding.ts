@@ -37,13 +37,15 @@ const DIGEST_BYTES = 32;
  *   for: a string with a lone surrogate, a number that is not finite.
  */
 export function digestParams(method: MrtrMethod, params: object): Buffer {
-  // Rest properties, not assignments: a member named "__proto__" must be bound like any other.
-  const { _meta, inputResponses, requestState, ...rest } = params as Record<string, unknown>;
-  delete rest[method === "resources/read" ? "uri" : "name"];
-  checkDepth(rest);
+  const bound = boundParams(params, method === "resources/read" ? "uri" : "name");
+  if (isDeeper(bound, MAX_PARAMS_DEPTH)) {
+    throw new ParleyError("invalid_params", `The params are nested deeper than ${MAX_PARAMS_DEPTH} levels.`, {
+      details: { limit: MAX_PARAMS_DEPTH },
+    });
+  }
   let text: string;
   try {
-    text = canonicalize(rest) as string;
+    text = canonicalize(bound) as string;
   } catch (cause) {
     throw new ParleyError(
       "invalid_params",
@@ -56,23 +58,22 @@ export function digestParams(method: MrtrMethod, params: object): Buffer {
   return hash("sha256", text, "buffer");
 }
 
-/** Level by level, so that the check itself cannot overflow. */
-function checkDepth(root: object): void {
-  let level: object[] = [root];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_PARAMS_DEPTH) {
-      throw new ParleyError("invalid_params", `The params are nested deeper than ${MAX_PARAMS_DEPTH} levels.`, {
-        details: { limit: MAX_PARAMS_DEPTH },
-      });
-    }
-    const next: object[] = [];
-    for (const value of level) {
-      for (const member of Object.values(value)) {
-        if (typeof member === "object" && member !== null) next.push(member);
-      }
-    }
-    level = next;
+function boundParams(params: object, target: string): Record<string, unknown> {
+  const bound: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(params)) {
+    if (key === "_meta" || key === "inputResponses" || key === "requestState" || key === target) continue;
+    // Defined, not assigned: a member of this name must be bound like any other.
+    if (key === "__proto__") Object.defineProperty(bound, key, { value, enumerable: true });
+    else bound[key] = value;
   }
+  return bound;
+}
+
+/** Goes no deeper than `levels`, so that the check itself cannot overflow. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels < 0) return true;
+  return Object.values(value).some((member) => isDeeper(member, levels - 1));
 }
 
 /** A binding in the form that is authenticated. No two bindings share one. */

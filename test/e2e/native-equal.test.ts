@@ -262,6 +262,19 @@ describe.each(["listener", "fetch"] as const)("%s answers as the SDK mount does"
     }
   });
 
+  it("A16 A19 a wrapped answer is none: it counts as missing, on both", async () => {
+    const yes = { action: "accept", content: { confirm: true } };
+    for (const send of [faces[face], faces.sdk]) {
+      const asked = await send(call("asks"));
+      const { requestState } = (asked.json?.["result"] ?? {}) as { requestState?: string };
+      const retry = async (ok: object) =>
+        (await send(good("tools/call", { name: "asks", requestState, inputResponses: { ok } }))).json?.["result"];
+      expect(await retry({ method: "elicitation/create", ...yes })).toMatchObject({ resultType: "input_required" });
+      expect(await retry({ result: yes, ...yes })).toMatchObject({ resultType: "input_required" });
+      expect(await retry(yes)).toMatchObject(text("true"));
+    }
+  });
+
   it("A20 a state made on one mount is continued on the other: they may stand side by side", async () => {
     const asked = await faces.sdk(call("asks"));
     const { requestState } = (asked.json?.["result"] ?? {}) as { requestState?: string };

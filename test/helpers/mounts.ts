@@ -1,7 +1,8 @@
 /** The two ways to serve flows over HTTP. What holds for one must hold for the other. */
 import { createServer } from "node:http";
 import { type AuthInfo, McpServer } from "@modelcontextprotocol/server";
-import type { AnyFlow, HandlerOptions, Parley, PromptFlow, ResourceFlow, ToolFlow } from "../../src/index.ts";
+import type { AnyFlow, HandlerOptions, Parley } from "../../src/index.ts";
+import { byKind } from "../../src/server/native/options.ts";
 import { listen, serveHttp, type TestServer } from "./http.ts";
 
 export const MOUNTS = ["sdk", "native"] as const;
@@ -44,14 +45,12 @@ function serveNative(parley: Parley, flows: readonly AnyFlow[], options: MountOp
   return listen(http, () => handler.close());
 }
 
-/** `flows`, sorted as `parley.handler` takes them. */
+/** For `parley.handler`. */
 export function nativeOptions(flows: readonly AnyFlow[], options: MountOptions = {}): HandlerOptions {
   return {
     name: options.name ?? "s",
     version: "1.0.0",
-    tools: flows.filter((flow): flow is ToolFlow => flow.type === "tool"),
-    prompts: flows.filter((flow): flow is PromptFlow => flow.type === "prompt"),
-    resources: flows.filter((flow): flow is ResourceFlow => flow.type === "resource"),
+    ...byKind(flows),
     ...options.handler,
   };
 }

@@ -27,7 +27,7 @@ const flags = often(
 );
 const capabilities = fc.dictionary(
   fc.constantFrom("elicitation", "elicitation", "sampling", "roots", "extensions", "experimental", "tasks"),
-  often(fc.dictionary(fc.constantFrom("form", "url", "tools", "context", "listChanged", "x/y"), flags), { maxKeys: 2 }),
+  often(fc.dictionary(fc.constantFrom("form", "url", "tools", "context", "listChanged", "x/y"), flags, { maxKeys: 2 })),
   { maxKeys: 2 },
 );
 const info = fc.record({

@@ -14,8 +14,8 @@ import {
   type OAuthTokenVerifier,
   verifyBearerToken,
 } from "@modelcontextprotocol/server";
-import type { PromptFlow, ResourceFlow, ToolFlow } from "../../flow/define.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
+import { byKind } from "../../server/native/options.ts";
 import type { Parley } from "../../server/parley.ts";
 import { bracketed, type Endpoint } from "./http.ts";
 import type { ServedModule } from "./module.ts";
@@ -38,9 +38,7 @@ export function nativeEndpoint(
   return parley.handler({
     name,
     version,
-    tools: flows.filter((flow): flow is ToolFlow => flow.type === "tool"),
-    prompts: flows.filter((flow): flow is PromptFlow => flow.type === "prompt"),
-    resources: flows.filter((flow): flow is ResourceFlow => flow.type === "resource"),
+    ...byKind(flows),
     allowedOrigins: pages(host),
     ...(!isLoopback(host) && { allowedHosts: "any" }),
     ...(verifier && {

@@ -12,6 +12,11 @@ export function parseMessage(text: string, maxDepth: number): Parsed {
     const said = "Parse error: the request body is not valid JSON";
     return { refusal: { status: 400, code: ProtocolErrorCode.ParseError, message: said } };
   }
+  return checkedMessage(message, maxDepth);
+}
+
+/** A message that was parsed elsewhere. */
+export function checkedMessage(message: unknown, maxDepth: number): Parsed {
   if (!isDeeper(message, maxDepth)) return { message };
   const said = `Bad Request: the message is nested deeper than ${maxDepth} levels`;
   return { refusal: { status: 400, code: ProtocolErrorCode.InvalidRequest, message: said } };

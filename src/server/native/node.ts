@@ -9,7 +9,7 @@ import { HANDED_OVER } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
 import { authenticated, checkForm, type HttpRefusal, refusalText, STOPPING } from "./guard.ts";
 import { LazySignal } from "./lazy-signal.ts";
-import { parseMessage } from "./message.ts";
+import { checkedMessage, type Parsed, parseMessage } from "./message.ts";
 import { acceptsStream, eventText, KEEP_ALIVE, STREAM_HEADERS } from "./stream.ts";
 
 /** How long a refused client may go on sending, in ms. */
@@ -58,18 +58,20 @@ export class NodeExchange implements Exchange {
   /** A notification makes the answer a stream. To a client that takes none, or is slower than the flow, it is not sent. */
   notify(message: string): void {
     const res = this.#res;
-    if (this.signal.aborted || res.writableEnded || res.writableNeedDrain || !acceptsStream(this.header("accept")))
-      return;
+    if (res.destroyed || res.writableEnded || res.writableNeedDrain || !acceptsStream(this.header("accept"))) return;
     if (!res.headersSent) {
       res.writeHead(200, [...STREAM_HEADERS]);
       const { keepAliveMs } = this.#core.options.limits;
-      if (keepAliveMs > 0) this.#keepAlive = setInterval(() => res.write(KEEP_ALIVE), keepAliveMs).unref();
+      if (keepAliveMs > 0)
+        this.#keepAlive = setInterval(() => res.destroyed || res.write(KEEP_ALIVE), keepAliveMs).unref();
     }
     res.write(eventText(message));
   }
 
+  /** Nobody waits any more, or nobody is to be answered. */
   abort(): void {
     this.signal.abort();
+    this.#res.destroy();
   }
 
   #read(): void {
@@ -79,21 +81,32 @@ export class NodeExchange implements Exchange {
       this.#refuse(refusal);
       return;
     }
+    const { body } = this.#req as { body?: unknown };
+    if (this.#req.readableEnded && body !== undefined) {
+      // A middleware was here first.
+      this.#take(checkedMessage(body, limits.maxDepth));
+      return;
+    }
     readBody(this.#req, limits, this.#core.pending, (body) => {
-      if (body === undefined) return;
-      if (typeof body !== "string") return this.#refuse(body);
-      const parsed = parseMessage(body, limits.maxDepth);
-      if ("refusal" in parsed) return this.#send(errorAnswer(null, parsed.refusal));
-      this.#core.open.add(this);
-      this.#res.on("close", () => {
-        this.#core.open.delete(this);
-        clearInterval(this.#keepAlive);
-        if (!this.#res.writableFinished) this.abort();
-      });
-      this.#answer(parsed.message).catch((error: unknown) => {
-        this.#core.options.onError(error);
-        this.#res.destroy();
-      });
+      if (typeof body === "string") this.#take(parseMessage(body, limits.maxDepth));
+      else if (body !== undefined) this.#refuse(body);
+    });
+  }
+
+  #take(parsed: Parsed): void {
+    if ("refusal" in parsed) {
+      this.#send(errorAnswer(null, parsed.refusal));
+      return;
+    }
+    this.#core.open.add(this);
+    this.#res.on("close", () => {
+      this.#core.open.delete(this);
+      clearInterval(this.#keepAlive);
+      if (!this.#res.writableFinished) this.abort();
+    });
+    this.#answer(parsed.message).catch((error: unknown) => {
+      this.#core.options.onError(error);
+      this.#res.destroy();
     });
   }
 

@@ -67,6 +67,15 @@ export interface HandlerOptions {
   readonly onError?: (error: Error) => void;
 }
 
+/** Flows of all kinds, as {@link HandlerOptions} takes them. */
+export function byKind(flows: readonly AnyFlow[]): Pick<HandlerOptions, "tools" | "prompts" | "resources"> {
+  return {
+    tools: flows.filter((flow) => flow.type === "tool"),
+    prompts: flows.filter((flow) => flow.type === "prompt"),
+    resources: flows.filter((flow) => flow.type === "resource"),
+  };
+}
+
 export interface ResolvedHandler {
   readonly info: Implementation;
   readonly server: ServerOptions;

@@ -31,10 +31,9 @@ export class Registry {
   constructor(flows: readonly AnyFlow[], sdk: McpServer, readHint: CacheHint) {
     for (const flow of flows) this.#add(flow, sdk, readHint);
     this.methods = methodsOf(sdk);
-    this.listsResources = flows.some(({ type, ...flow }) => {
-      const { uri } = flow as ResourceFlow;
-      return type === "resource" && typeof uri !== "string" && uri.listCallback !== undefined;
-    });
+    this.listsResources = flows.some(
+      (flow) => flow.type === "resource" && typeof flow.uri !== "string" && flow.uri.listCallback !== undefined,
+    );
   }
 
   #add(flow: AnyFlow, sdk: McpServer, readHint: CacheHint): void {

@@ -64,9 +64,11 @@ export class WebExchange implements Exchange {
     if ((this.#stream.desiredSize ?? 0) > 0) this.#enqueue(eventText(message));
   }
 
+  /** Nobody waits any more, or nobody is to be answered. */
   abort(): void {
     clearInterval(this.#keepAlive);
     this.signal.abort();
+    this.#stream?.error(this.signal.reason);
   }
 
   async #answer(message: unknown): Promise<Response> {
@@ -82,9 +84,9 @@ export class WebExchange implements Exchange {
         const given = this.authInfo === undefined ? {} : { authInfo: this.authInfo };
         return await sdk.handler.fetch(this.#request, { ...given, parsedBody: message });
       }
-      if (this.#stream === undefined) return answered(answer);
-      clearInterval(this.#keepAlive);
-      if (!this.signal.aborted) {
+      if (this.signal.aborted) return refused(STOPPING);
+      if (this.#stream !== undefined) {
+        clearInterval(this.#keepAlive);
         this.#enqueue(eventText(answer.text));
         this.#stream.close();
       }

@@ -10,13 +10,8 @@ import {
   McpServer,
   originValidationResponse,
 } from "@modelcontextprotocol/server";
-import {
-  createParley,
-  type ParleyHandler,
-  type PromptFlow,
-  type ResourceFlow,
-  type ToolFlow,
-} from "../../../src/index.ts";
+import { createParley, type ParleyHandler } from "../../../src/index.ts";
+import { byKind } from "../../../src/server/native/options.ts";
 import { memoryTasks } from "../../../src/tasks/memory.ts";
 import { collectFlows } from "./as-flows.ts";
 import { askFlows, diagnosticFlows } from "./ask-flows.ts";
@@ -71,14 +66,11 @@ async function startNative(): Promise<FixtureServer> {
     registerPlainTools(to, notify);
     registerPromptsAndResources(to);
   });
-  const flows = [...plain, ...askFlows, ...diagnosticFlows, ...taskFlows];
   const server = parley();
   const handler: ParleyHandler = server.handler({
     name: "parley-conformance",
     version: "1.0.0",
-    tools: flows.filter((flow): flow is ToolFlow => flow.type === "tool"),
-    prompts: flows.filter((flow): flow is PromptFlow => flow.type === "prompt"),
-    resources: flows.filter((flow): flow is ResourceFlow => flow.type === "resource"),
+    ...byKind([...plain, ...askFlows, ...diagnosticFlows, ...taskFlows]),
   });
   return listening(handler.listener, async () => {
     await handler.close();
