@@ -27,6 +27,8 @@ export class Kernel {
   /** Virtual time, in whole ms. */
   now = 0;
   steps = 0;
+  /** Whose event runs now. */
+  process: Process | undefined;
 
   constructor(rng: Rng) {
     this.#rng = rng;
@@ -62,6 +64,7 @@ export class Kernel {
       }
       this.now = event.at;
       this.steps++;
+      this.process = process;
       run();
       await drained();
     }

@@ -24,14 +24,15 @@ export class Lease {
   constructor(
     hold: TaskHold,
     abort: AbortController,
-    { store, leaseMs, clock }: { store: TaskStore; leaseMs: number; clock: HoldClock },
+    { store, leaseMs, clock, claimedAt }: { store: TaskStore; leaseMs: number; clock: HoldClock; claimedAt: number },
   ) {
     this.#hold = hold;
     this.#abort = abort;
     this.#store = store;
     this.#leaseMs = leaseMs;
     this.#clock = clock;
-    this.#endsAt = clock.now() + leaseMs;
+    // From before the claim was sent: the store's lease began no earlier.
+    this.#endsAt = claimedAt + leaseMs;
     this.#stop = clock.every(Math.min(leaseMs / 3, BEAT_MS), () => this.#beat());
   }
 

@@ -104,8 +104,9 @@ export class TaskRunner implements Waker {
     this.#claiming++;
     try {
       const holder = this.#options.random(16).toString("base64url");
+      const claimedAt = this.#options.holdClock.now();
       const claimed = await store.claim({ holder, kinds: [...this.#flows.keys()], leaseMs, perOwner });
-      return claimed && this.#start(claimed, { id: claimed.id, holder });
+      return claimed && this.#start(claimed, { id: claimed.id, holder }, claimedAt);
     } catch (error) {
       this.#report(error);
       return undefined;
@@ -114,9 +115,9 @@ export class TaskRunner implements Waker {
     }
   }
 
-  #start(claimed: ClaimedTask, hold: TaskHold): Running {
+  #start(claimed: ClaimedTask, hold: TaskHold, claimedAt: number): Running {
     const abort = new AbortController();
-    const ended = outsideSteps(() => this.#run(claimed, hold, abort))
+    const ended = outsideSteps(() => this.#run(claimed, hold, abort, claimedAt))
       .catch((error: unknown) => this.#report(error))
       .finally(() => {
         this.#running.delete(claimed.id);
@@ -127,11 +128,11 @@ export class TaskRunner implements Waker {
     return running;
   }
 
-  async #run(claimed: ClaimedTask, hold: TaskHold, abort: AbortController): Promise<void> {
+  async #run(claimed: ClaimedTask, hold: TaskHold, abort: AbortController, claimedAt: number): Promise<void> {
     const { tasks, holdClock, now } = this.#options;
     const { seals } = this.#desk;
     const { store } = tasks;
-    const lease = new Lease(hold, abort, { store, leaseMs: tasks.leaseMs, clock: holdClock });
+    const lease = new Lease(hold, abort, { store, leaseMs: tasks.leaseMs, clock: holdClock, claimedAt });
     try {
       const { id } = claimed;
       const head = seals.openHead(id, claimed.head);
