@@ -349,6 +349,22 @@ describe("a task and its process", () => {
     expect(effects.done).toEqual(["before", "after"]);
   });
 
+  it("H26: shows what is still open as soon as a part is answered, before anything has run", async () => {
+    const path = newFile();
+    const flow = tool("job", { background: {} }, async (_args, flow) => {
+      const both = await Promise.all([flow.confirm("a", "A?"), flow.confirm("b", "B?")]);
+      return text(String(both));
+    });
+    const worker = await serve([flow], { store: sqliteTasks({ path }) });
+    const taskId = await worker.wire.begin("job");
+    await worker.wire.questions(taskId);
+    await worker.parley.close();
+    const front = await serve([tool("other", {}, () => text("x"))], { store: sqliteTasks({ path }) });
+    await front.wire.update(taskId, { a: yes });
+    const partly = (await front.wire.get(taskId)).result;
+    expect([partly?.["status"], Object.keys(partly?.["inputRequests"] as object)]).toEqual(["input_required", ["b"]]);
+  });
+
   it("starts over when its flow has another version, with the same keys for its steps", async () => {
     const path = newFile();
     const effects = new Effects();
@@ -406,7 +422,7 @@ describe("a task and its process", () => {
   });
 
   it.each([
-    ["in all", { concurrency: 2 }, 2],
+    ["in all", { concurrency: 2, concurrencyPerCaller: 10 }, 2],
     ["of one caller", { concurrencyPerCaller: 1 }, 1],
   ])("runs no more than may run at once, %s", async (_what, limits, most) => {
     let [now, peak] = [0, 0];
