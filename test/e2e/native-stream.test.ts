@@ -17,7 +17,10 @@ import { connect, listen } from "../helpers/http.ts";
 import { nativeOptions } from "../helpers/mounts.ts";
 import { type Face, good, META, overHttp, type RawRequest, throughFetch } from "../helpers/raw.ts";
 
+vi.setConfig({ testTimeout: 30_000 });
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
+/** A generous bound: the machine may be busy. */
+const until = (reached: () => boolean) => vi.waitUntil(reached, { timeout: 20_000 });
 const FACES = ["listener", "fetch"] as const;
 const KEY = Buffer.from("0123456789abcdef0123456789abcdef");
 const open: (() => Promise<unknown>)[] = [];
@@ -132,10 +135,10 @@ describe("clients that leave", () => {
     const headers = { "content-type": "application/json", ...(sent.headers as Record<string, string>) };
     const req = request(url, { method: "POST", headers }).on("error", () => undefined);
     req.end(JSON.stringify(sent.body));
-    await vi.waitUntil(() => seen.started);
+    await until(() => seen.started);
     expect(seen.aborted).toBe(false);
     req.destroy();
-    await vi.waitUntil(() => seen.aborted);
+    await until(() => seen.aborted);
   });
 
   it("fetch: the request's own signal reaches the flow", async () => {
@@ -151,9 +154,9 @@ describe("clients that leave", () => {
         signal: leaves.signal,
       }),
     );
-    await vi.waitUntil(() => seen.started);
+    await until(() => seen.started);
     leaves.abort();
-    await vi.waitUntil(() => seen.aborted);
+    await until(() => seen.aborted);
     await asked;
   });
 
@@ -170,16 +173,16 @@ describe("clients that leave", () => {
     );
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     await response.body?.cancel();
-    await vi.waitUntil(() => seen.aborted);
+    await until(() => seen.aborted);
   });
 
   it.each(FACES)("close() aborts what is in flight and takes nothing new (%s)", async (face) => {
     const { flow, seen } = waiting();
     const { handler, faces } = await serve([flow]);
     const asked = faces[face](good("tools/call", { name: "waits" })).catch(() => undefined);
-    await vi.waitUntil(() => seen.started);
+    await until(() => seen.started);
     await handler.close();
-    await vi.waitUntil(() => seen.aborted);
+    await until(() => seen.aborted);
     expect((await faces[face](good("tools/list"))).status).toBe(503);
     // Nobody is left waiting: the connection ends, and fetch has no connection to end.
     expect(await asked).toEqual(face === "fetch" ? expect.objectContaining({ status: 503 }) : undefined);
@@ -291,10 +294,9 @@ describe("what is handed to the SDK", () => {
     }
   });
 
-  it("H30 subscriptions/listen: acknowledged, and told through handler.notify", async () => {
+  it("I7 subscriptions/listen: acknowledged, told through handler.notify, and ended in order by close()", async () => {
     const { handler, url } = await serve([deploy]);
     const right = good("subscriptions/listen", { notifications: { toolsListChanged: true } });
-    const leaves = new AbortController();
     const response = await fetch(url, {
       method: "POST",
       headers: {
@@ -303,17 +305,17 @@ describe("what is handed to the SDK", () => {
         ...(right.headers as Record<string, string>),
       },
       body: JSON.stringify(right.body),
-      signal: leaves.signal,
     });
     let stream = "";
     const reading = (async () => {
       for await (const chunk of response.body ?? []) stream += Buffer.from(chunk).toString();
     })().catch(() => undefined);
-    await vi.waitUntil(() => stream.includes("notifications/subscriptions/acknowledged"));
+    await until(() => stream.includes("notifications/subscriptions/acknowledged"));
     handler.notify.toolsChanged();
-    await vi.waitUntil(() => stream.includes("notifications/tools/list_changed"));
-    leaves.abort();
+    await until(() => stream.includes("notifications/tools/list_changed"));
+    await handler.close();
     await reading;
+    expect(events(stream).at(-1)).toMatchObject({ id: 1, result: { resultType: "complete" } });
   });
 
   it("a resource list of the author's own making is made anew for each request", async () => {

@@ -45,10 +45,11 @@ export class Calls {
       if (result["resultType"] === "input_required" || result["resultType"] === "task") return result;
       await checkOutput(entry, result);
     } catch (error) {
-      if (error instanceof ProtocolError && !(error instanceof ToolFault)) throw error;
-      result = toolError(messageOf(error)) as Result;
+      if (error instanceof ProtocolError) throw error;
+      // A tool's own failure is a result for the model to read, not an error of the protocol (A34).
+      result = toolError(messageOf(error));
     }
-    return checkedToolResult(result as never);
+    return checkedToolResult(result);
   }
 
   async getPrompt(request: ModernRequest, exchange: Exchange): Promise<Result> {
@@ -91,14 +92,11 @@ export class Calls {
   }
 }
 
-/** A tool's own failure: an error result for the model to read, not an error of the protocol (A34). */
-export class ToolFault extends ProtocolError {}
-
 export async function toolArguments({ input, flow }: ToolEntry, given: unknown): Promise<unknown> {
   if (input === undefined) return {};
   const checked = await validated(input, given ?? {});
   if ("value" in checked) return checked.value;
-  throw fault(`Input validation error: Invalid arguments for tool ${flow.name}: ${checked.issues}`);
+  throw new Error(`Input validation error: Invalid arguments for tool ${flow.name}: ${checked.issues}`);
 }
 
 /** A30: of a complete result only, and not of an error. */
@@ -106,18 +104,14 @@ export async function checkOutput({ output, flow }: ToolEntry, result: Result): 
   if (output === undefined || result["isError"] === true) return;
   const { structuredContent } = result;
   if (structuredContent === undefined) {
-    throw fault(
+    throw new Error(
       `Output validation error: Tool ${flow.name} has an output schema but no structured content was provided`,
     );
   }
   const checked = await validated(output, structuredContent);
   if ("issues" in checked) {
-    throw fault(`Output validation error: Invalid structured content for tool ${flow.name}: ${checked.issues}`);
+    throw new Error(`Output validation error: Invalid structured content for tool ${flow.name}: ${checked.issues}`);
   }
-}
-
-function fault(message: string): ToolFault {
-  return new ToolFault(ProtocolErrorCode.InvalidParams, message);
 }
 
 function invalid(message: string, data?: unknown): ProtocolError {

@@ -114,6 +114,8 @@ export class NodeExchange implements Exchange {
     const answer = await this.#core.dispatcher.answer(message, this);
     if (this.signal.aborted) return;
     if (answer !== HANDED_OVER) return this.#send(answer);
+    // The SDK's from here on, also to end.
+    this.#core.open.delete(this);
     const req = Object.assign(this.#req, this.authInfo && { auth: this.authInfo });
     await this.#core.sdk.listener(req as NodeIncomingMessageLike, this.#res, message);
   }

@@ -1,13 +1,7 @@
 /** What a flow returned, as it goes out. */
 
 import type { Implementation, StandardSchemaV1 } from "@modelcontextprotocol/server";
-import {
-  type CallToolResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  SERVER_INFO_META_KEY,
-  specTypeSchemas,
-} from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, SERVER_INFO_META_KEY, specTypeSchemas } from "@modelcontextprotocol/server";
 import { isObject } from "../../internal/json.ts";
 
 /** Writes results with what every one must say of itself: its type (A5) and its server (A29). */
@@ -32,7 +26,7 @@ export class ResultWriter {
   }
 }
 
-export function toolError(message: string): CallToolResult {
+export function toolError(message: string): Record<string, unknown> {
   return { content: [{ type: "text", text: message }], isError: true };
 }
 
@@ -55,8 +49,8 @@ function issueText({ path, message }: StandardSchemaV1.Issue): string {
 }
 
 /** @throws ProtocolError for a result that is none. */
-export function checkedToolResult(result: CallToolResult): Record<string, unknown> {
-  const full = withTextFallback(withContent(result as unknown as Record<string, unknown>));
+export function checkedToolResult(result: Record<string, unknown>): Record<string, unknown> {
+  const full = withTextFallback(withContent(result));
   if (isPlainToolResult(full)) return full;
   // The SDK's neutral schema asks for an object here, this revision does not.
   const { structuredContent, ...rest } = full;

@@ -1,7 +1,6 @@
 /** What the SDK serves for us: earlier revisions, subscriptions, and what is asked of it once. */
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import {
-  type AuthInfo,
   CLIENT_CAPABILITIES_META_KEY,
   createMcpHandler,
   type McpHttpHandler,
@@ -48,19 +47,15 @@ export class SdkSide {
   }
 
   /** What the SDK answers to a request of this revision, as a value. */
-  async ask(
-    method: string,
-    params: Readonly<Record<string, unknown>> = {},
-    authInfo?: AuthInfo,
-  ): Promise<{ status: number; body: Record<string, unknown> }> {
+  async ask(method: string): Promise<{ status: number; body: Record<string, unknown> }> {
     const meta = { [PROTOCOL_VERSION_META_KEY]: REVISION, [CLIENT_CAPABILITIES_META_KEY]: {} };
-    const message = { jsonrpc: "2.0", id: 0, method, params: { _meta: meta, ...params } };
+    const message = { jsonrpc: "2.0", id: 0, method, params: { _meta: meta } };
     const request = new Request("http://localhost/", {
       method: "POST",
       headers: { "content-type": "application/json", "mcp-protocol-version": REVISION, "mcp-method": method },
       body: JSON.stringify(message),
     });
-    const response = await this.handler.fetch(request, authInfo && { authInfo });
+    const response = await this.handler.fetch(request);
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }
 

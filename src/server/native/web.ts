@@ -81,6 +81,8 @@ export class WebExchange implements Exchange {
     try {
       const answer = await dispatcher.answer(message, this);
       if (answer === HANDED_OVER) {
+        // The SDK's from here on, also to end.
+        open.delete(this);
         const given = this.authInfo === undefined ? {} : { authInfo: this.authInfo };
         return await sdk.handler.fetch(this.#request, { ...given, parsedBody: message });
       }

@@ -13,7 +13,7 @@ import type { TaskPhase } from "../../tasks/contract.ts";
 import { returnedNothing, tooManyRounds } from "../conclude.ts";
 import { nodeDeps, type Schedule } from "../deps.ts";
 import type { ParleyEvent } from "../events.ts";
-import { checkOutput, ToolFault, toolArguments } from "../native/calls.ts";
+import { checkOutput, toolArguments } from "../native/calls.ts";
 import { checkedToolResult, toolError } from "../native/result.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { endedByPerson, missingCapability, serverFault } from "../refusals.ts";
@@ -176,7 +176,7 @@ function completed(value: unknown, target: string): TaskEnd {
     return failedWith(serverFault(returnedNothing(target)));
   }
   try {
-    const result = checkedToolResult(value as never) as JsonObject;
+    const result = checkedToolResult(value) as JsonObject;
     return { status: "completed", result: { ...result, resultType: "complete" } };
   } catch (error) {
     return thrown(error);
@@ -189,7 +189,7 @@ function thrown(error: unknown): TaskEnd {
   if (person?.type === "result") {
     return { status: "completed", result: { ...(person.value as JsonObject), resultType: "complete" } };
   }
-  if (error instanceof ProtocolError && !(error instanceof ToolFault)) return failedWith(error);
+  if (error instanceof ProtocolError) return failedWith(error);
   return { status: "completed", result: { ...(toolError(messageOf(error)) as JsonObject), resultType: "complete" } };
 }
 
