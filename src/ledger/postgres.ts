@@ -130,7 +130,12 @@ export function postgresLedger(
       if (await wrote(first.late, one, [...first.values])) done.add(first);
     } else if (first !== undefined) {
       const late: Late = { now: false, onLate: undefined };
-      for (const op of sent) op.late.onLate = () => late.onLate?.();
+      for (const op of sent) {
+        op.late.onLate = () => {
+          late.now = true;
+          late.onLate?.();
+        };
+      }
       const columns = first.values.map((_, column) => sent.map(({ values }) => values[column]));
       const { rows } = await run(late, many, columns);
       const marks = String(Object.values(rows[0] ?? {})[0]);

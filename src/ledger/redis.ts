@@ -59,23 +59,14 @@ export function redisLedger(source: RedisClient | { readonly url: string }, opti
     late: Late,
     read: (reply: unknown) => T,
   ): Promise<T> {
-    if (client.status === "ready") return send(name, call, args, late, read);
-    return connection.ready(late).then(() => send(name, call, args, late, read));
-  }
-
-  function send<T>(
-    name: ScriptName,
-    call: string,
-    args: Argument[],
-    late: Late,
-    read: (reply: unknown) => T,
-  ): Promise<T> {
-    const key = prefix + call;
-    return client.callBuffer("evalsha", [SHA1[name], 1, key, ...args]).then(read, (error: unknown) => {
-      if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
-      stopIfLate(late);
-      return client.callBuffer("eval", [SCRIPTS[name], 1, key, ...args]).then(read);
-    });
+    const rest = [1, prefix + call, ...args];
+    const send = () =>
+      client.callBuffer("evalsha", [SHA1[name], ...rest]).then(read, (error: unknown) => {
+        if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
+        stopIfLate(late);
+        return client.callBuffer("eval", [SCRIPTS[name], ...rest]).then(read);
+      });
+    return client.status === "ready" ? send() : connection.ready(late).then(send);
   }
 
   return guard("redis", deadlines, {

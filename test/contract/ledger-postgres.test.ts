@@ -245,6 +245,27 @@ run("postgres ledger", () => {
     await pool.end();
   });
 
+  it("what is late while it waits for a connection together is never sent", async () => {
+    const schema = schemaOfTest();
+    const pool = newPool({ max: 1 });
+    await postgresLedger(pool, { schema }).claim(fresh());
+    const ledger = postgresLedger(pool, { schema, timeoutMs: 400 });
+    await ledger.claim(fresh());
+    const first = [fresh(), fresh()].map((request) => ledger.claim(request));
+    const group = [1, 2, 3, 4].map(() => ledger.claim(fresh({ answers: "late" })).catch((error) => error));
+    // It takes its turn behind the two that are sent at once, and before the group that follows them.
+    const taken = pool.connect();
+    for (const claim of first) expect((await claim).type).toBe("won");
+    const client = await taken;
+    for (const late of group) expect(await late).toMatchObject({ code: "ledger_unavailable" });
+    client.release();
+    expect((await ledger.claim(fresh())).type).toBe("won");
+    const { rows } = await admin.query(`SELECT call FROM ${schema}.parley_rounds WHERE answers = 'late'`);
+    expect(rows).toEqual([]);
+    await ledger.close();
+    await pool.end();
+  });
+
   it("works where a database's default isolation is stricter, and in a schema whose name needs quotes", async () => {
     const schema = `Parley_Test_${randomUUID().slice(0, 8)}`;
     schemas.push(schema);
