@@ -60,12 +60,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   print(
     `${count} seeds clean in ${seconds} s: ${events} events; ${repeated} effects repeated under the same key, each after a crash, a lost lease or a fault of the store\n`,
   );
-  print(
-    `seen: ${[...seen]
-      .map(([what, times]) => `${what} ${times}`)
-      .sort()
-      .join(", ")}\n`,
-  );
+  print(seenText(seen));
   return 0;
 }
 
@@ -83,13 +78,13 @@ async function playTasks(first: number, count: number): Promise<number> {
     await new Promise((resolve) => setImmediate(resolve));
   }
   print(`${count} worlds of tasks clean; ${repeated} effects repeated under the same key\n`);
-  print(
-    `seen: ${[...seen]
-      .map(([what, times]) => `${what} ${times}`)
-      .sort()
-      .join(", ")}\n`,
-  );
+  print(seenText(seen));
   return 0;
+}
+
+function seenText(seen: ReadonlyMap<string, number>): string {
+  const times = [...seen].map(([what, count]) => `${what} ${count}`).sort();
+  return `seen: ${times.join(", ")}\n`;
 }
 
 function show({ seed, config, lines, broken }: History): void {

@@ -1,5 +1,5 @@
 /** One life of a replica that serves and runs tasks, from start to crash. */
-import type { AnyFlow, ToolFlow } from "../../src/flow/define.ts";
+import type { ToolFlow } from "../../src/flow/define.ts";
 import { TASKS_EXTENSION } from "../../src/protocol/tasks.ts";
 import { resolveOptions } from "../../src/server/options.ts";
 import { RoundServer } from "../../src/server/serve.ts";
@@ -13,7 +13,6 @@ import type { TaskWorld } from "./world.ts";
 const CAPABILITIES = { ...ALL_CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
 
 export class TaskReplica extends Process {
-  readonly #world: TaskWorld;
   readonly desk: TaskDesk;
   readonly #rounds: RoundServer;
   /** Trouble it was in so far. */
@@ -21,7 +20,6 @@ export class TaskReplica extends Process {
 
   constructor(world: TaskWorld, name: string) {
     super(name);
-    this.#world = world;
     const { kernel, rng } = world;
     const resolved = resolveOptions({
       keys: [world.key],
@@ -42,7 +40,7 @@ export class TaskReplica extends Process {
       holdClock: {
         now: () => kernel.now,
         sleep: (ms) => kernel.sleep(Math.ceil(ms), this),
-        every: (ms, callback) => this.#every(ms, callback),
+        every: (ms, callback) => kernel.every(ms, this, callback),
       },
       schedule: {
         afterMicrotasks: (callback) => kernel.soon(this, callback),
@@ -76,20 +74,4 @@ export class TaskReplica extends Process {
       sendProgress: async () => undefined,
     });
   }
-
-  #every(ms: number, callback: () => void): () => void {
-    let going = true;
-    const again = () =>
-      this.#world.kernel.after(Math.ceil(ms), this, () => {
-        if (!going) return;
-        callback();
-        again();
-      });
-    again();
-    return () => {
-      going = false;
-    };
-  }
 }
-
-export type Flows = readonly AnyFlow[];

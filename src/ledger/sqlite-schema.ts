@@ -1,5 +1,4 @@
 /** Tables of the SQLite ledger, their versions, and the statements prepared once. */
-import { newerSchema } from "./schema-version.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 
 /**
@@ -7,7 +6,7 @@ import type { SqliteDatabase } from "./sqlite-database.ts";
  * Rounds have row ids because a row grows by its outcome: in the tree of a key it would leave room for few others.
  * There is no index of expiries: pages are what a commit writes, and each index is one more.
  */
-const MIGRATIONS = [
+export const MIGRATIONS = [
   `
   CREATE TABLE parley_rounds (
     call TEXT NOT NULL,
@@ -30,27 +29,6 @@ const MIGRATIONS = [
   ) WITHOUT ROWID, STRICT;
   `,
 ];
-
-/** Creates or migrates the tables; two processes may do it at once. @throws ParleyError `configuration` if newer */
-export function migrate(database: SqliteDatabase): void {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    database.exec(
-      "CREATE TABLE IF NOT EXISTS parley_meta (name TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) STRICT",
-    );
-    const row = database.prepare("SELECT value FROM parley_meta WHERE name = 'schema'").get() as
-      | { value: number }
-      | undefined;
-    const version = row?.value ?? 0;
-    if (version > MIGRATIONS.length) throw newerSchema("SQLite", version, MIGRATIONS.length);
-    for (const step of MIGRATIONS.slice(version)) database.exec(step);
-    database.prepare("INSERT OR REPLACE INTO parley_meta (name, value) VALUES ('schema', ?)").run(MIGRATIONS.length);
-    database.exec("COMMIT");
-  } catch (error) {
-    if (database.inTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
-}
 
 export function prepare(database: SqliteDatabase) {
   return {

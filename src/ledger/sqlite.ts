@@ -5,15 +5,14 @@
  * power; hand in a database of your own with `synchronous = FULL` where that matters.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { ParleyError, reasonOf } from "../errors.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
 import { Deadlines } from "./deadlines.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
-import { loadPeer } from "./peer.ts";
 import { type RoundRow, standing } from "./rules.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
-import { migrate, prepare } from "./sqlite-schema.ts";
+import { isBusy, startSqlite } from "./sqlite-file.ts";
+import { MIGRATIONS, prepare } from "./sqlite-schema.ts";
 
 export type { StoreOptions } from "./checks.ts";
 export type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
@@ -29,8 +28,6 @@ type Row = RoundRow & { readonly expiresAt: number };
 /** Claims between two sweeps, and rounds that one sweep looks at. It looks at more than come. */
 const SWEEP_EVERY = 64;
 const SWEEP_ROUNDS = 512;
-/** How long a statement may block the event loop for another process's lock. Beyond it, the wait is asynchronous. */
-const BUSY_MS = 5;
 
 /**
  * @param source A better-sqlite3 database, whose settings stay its owner's; or the path of a file to open in WAL mode
@@ -43,9 +40,13 @@ export function sqliteLedger(
 ): Ledger {
   const timeoutMs = resolveTimeout("sqliteLedger", options.timeoutMs);
   const now = options.now ?? Date.now;
-  const own = "path" in source;
-  const database = own ? open(source.path, timeoutMs) : source;
-  const sql = start(database, own);
+  const { database, own, sql } = startSqlite(source, {
+    who: "sqliteLedger",
+    timeoutMs,
+    name: "schema",
+    migrations: MIGRATIONS,
+    prepare,
+  });
   let claims = 0;
   /** Sweeps go through all rounds, again and again. */
   let sweptUpTo = 0;
@@ -204,41 +205,4 @@ export function sqliteLedger(
 
 function extended(time: number, ms: number): number {
   return time + ms + Math.ceil(ms / 4);
-}
-
-function open(path: string, timeoutMs: number): SqliteDatabase {
-  const Database = loadPeer("better-sqlite3", "sqliteLedger({ path })") as new (
-    path: string,
-    options: { timeout: number },
-  ) => SqliteDatabase;
-  try {
-    // The long timeout is for opening: the switch to WAL and the migration may meet another process doing the same.
-    const database = new Database(path, { timeout: timeoutMs });
-    database.pragma("journal_mode = WAL");
-    database.pragma("synchronous = NORMAL");
-    return database;
-  } catch (cause) {
-    throw cannotOpen(cause);
-  }
-}
-
-function start(database: SqliteDatabase, own: boolean): ReturnType<typeof prepare> {
-  try {
-    migrate(database);
-    if (own) database.pragma(`busy_timeout = ${BUSY_MS}`);
-    return prepare(database);
-  } catch (cause) {
-    if (own) database.close();
-    throw cause instanceof ParleyError ? cause : cannotOpen(cause);
-  }
-}
-
-function cannotOpen(cause: unknown): ParleyError {
-  const why = reasonOf(cause);
-  return new ParleyError("configuration", `sqliteLedger: the database cannot be used: ${why}.`, { cause });
-}
-
-function isBusy(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return typeof code === "string" && (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED"));
 }

@@ -1,9 +1,8 @@
 /** Tables of the SQLite task store, their versions, and the statements prepared once. */
-import { newerSchema } from "../ledger/schema-version.ts";
 import type { SqliteDatabase } from "../ledger/sqlite-database.ts";
 
 /** `MIGRATIONS[n]` brings a schema of version n to n + 1. Never edit one that was released; add one. */
-const MIGRATIONS = [
+export const MIGRATIONS = [
   `
   CREATE TABLE parley_tasks (
     id TEXT NOT NULL PRIMARY KEY,
@@ -38,27 +37,6 @@ const MIGRATIONS = [
   ) WITHOUT ROWID, STRICT;
   `,
 ];
-
-/** Creates or migrates the tables; two processes may do it at once. @throws ParleyError `configuration` if newer */
-export function migrateTasks(database: SqliteDatabase): void {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    database.exec(
-      "CREATE TABLE IF NOT EXISTS parley_meta (name TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) STRICT",
-    );
-    const row = database.prepare("SELECT value FROM parley_meta WHERE name = 'tasks'").get() as
-      | { value: number }
-      | undefined;
-    const version = row?.value ?? 0;
-    if (version > MIGRATIONS.length) throw newerSchema("SQLite", version, MIGRATIONS.length);
-    for (const step of MIGRATIONS.slice(version)) database.exec(step);
-    database.prepare("INSERT OR REPLACE INTO parley_meta (name, value) VALUES ('tasks', ?)").run(MIGRATIONS.length);
-    database.exec("COMMIT");
-  } catch (error) {
-    if (database.inTransaction) database.exec("ROLLBACK");
-    throw error;
-  }
-}
 
 const HELD = "holder IS NOT NULL AND lease_until > @now";
 

@@ -3,13 +3,12 @@
  * beside these; each runs what is ready, and takes over from one that died.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { ParleyError, reasonOf } from "../errors.ts";
 import { resolveTimeout, type StoreOptions } from "../ledger/checks.ts";
-import { loadPeer } from "../ledger/peer.ts";
 import type { SqliteDatabase } from "../ledger/sqlite-database.ts";
+import { isBusy, startSqlite } from "../ledger/sqlite-file.ts";
 import type { ClaimedTask, TaskAnswer, TaskClaimRequest, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
 import { bounded } from "./guard.ts";
-import { migrateTasks, prepareTasks } from "./sqlite-schema.ts";
+import { MIGRATIONS, prepareTasks } from "./sqlite-schema.ts";
 
 export type { StoreOptions } from "../ledger/checks.ts";
 export type { SqliteDatabase, SqliteStatement } from "../ledger/sqlite-database.ts";
@@ -37,8 +36,6 @@ interface Row {
 
 /** Rows whose time is over that one new task makes room for. */
 const SWEEP_ROWS = 16;
-/** How long a statement may block the event loop for another process's lock. Beyond it, the wait is asynchronous. */
-const BUSY_MS = 5;
 
 /**
  * @param source A better-sqlite3 database, whose settings stay its owner's; or the path of a file to open in WAL mode
@@ -51,9 +48,13 @@ export function sqliteTasks(
 ): TaskStore {
   const timeoutMs = resolveTimeout("sqliteTasks", options.timeoutMs);
   const clock = options.now ?? Date.now;
-  const own = "path" in source;
-  const database = own ? open(source.path, timeoutMs) : source;
-  const sql = start(database, own);
+  const { database, own, sql } = startSqlite(source, {
+    who: "sqliteTasks",
+    timeoutMs,
+    name: "tasks",
+    migrations: MIGRATIONS,
+    prepare: prepareTasks,
+  });
   let closed = false;
 
   function attempt<T>(work: (now: number) => T): T {
@@ -211,39 +212,4 @@ export function sqliteTasks(
       if (own) database.close();
     },
   };
-}
-
-function open(path: string, timeoutMs: number): SqliteDatabase {
-  const Database = loadPeer("better-sqlite3", "sqliteTasks({ path })") as new (
-    path: string,
-    options: { timeout: number },
-  ) => SqliteDatabase;
-  try {
-    const database = new Database(path, { timeout: timeoutMs });
-    database.pragma("journal_mode = WAL");
-    database.pragma("synchronous = NORMAL");
-    return database;
-  } catch (cause) {
-    throw cannotOpen(cause);
-  }
-}
-
-function start(database: SqliteDatabase, own: boolean): ReturnType<typeof prepareTasks> {
-  try {
-    migrateTasks(database);
-    if (own) database.pragma(`busy_timeout = ${BUSY_MS}`);
-    return prepareTasks(database);
-  } catch (cause) {
-    if (own) database.close();
-    throw cause instanceof ParleyError ? cause : cannotOpen(cause);
-  }
-}
-
-function cannotOpen(cause: unknown): ParleyError {
-  return new ParleyError("configuration", `sqliteTasks: the database cannot be used: ${reasonOf(cause)}.`, { cause });
-}
-
-function isBusy(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return typeof code === "string" && (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED"));
 }
