@@ -6,7 +6,7 @@ import type { CallEvent } from "../../calls/events.ts";
 import type { Responders } from "../../calls/responder.ts";
 import { terminalResponders } from "../../present/index.ts";
 import type { MrtrMethod } from "../../protocol/types.ts";
-import { EXIT, type ExitCode, errorLine, usageError } from "../exit.ts";
+import { EXIT, type ExitCode, errorLine, oneLine, usageError } from "../exit.ts";
 import { reportFailure } from "../failure.ts";
 import { parseObject } from "../files.ts";
 import type { Io } from "../io.ts";
@@ -47,7 +47,15 @@ export async function call(line: CallLine, io: Io, signal: AbortSignal): Promise
     const responders = await readResponders(line.flags.answers, io);
     const client = await connect(peer, io.err, signal);
     try {
-      const result = await drive(client, { method: line.method, params, server, responders, rounds, signal });
+      const result = await drive(client, {
+        method: line.method,
+        params,
+        server,
+        responders,
+        rounds,
+        signal,
+        onTask: io.err,
+      });
       return print(line, name, { result, rounds }, io);
     } finally {
       await client.close();
@@ -66,18 +74,26 @@ interface Drive {
   readonly responders: Responders;
   readonly rounds: Round[];
   readonly signal: AbortSignal;
+  /** Told how a task stands that the call has become. */
+  onTask(line: string): void;
 }
 
 async function drive(client: Client, setting: Drive): Promise<CallResults[MrtrMethod]> {
-  const { method, params, server, responders, rounds, signal } = setting;
+  const { method, params, server, responders, rounds, signal, onTask } = setting;
   const onEvent = (event: CallEvent) => {
     const ms = "ms" in event ? Math.round(event.ms) : 0;
     if (event.type === "interim") {
       rounds.push({ questions: event.questions.map(({ key }) => key), stateBytes: event.stateBytes, ms });
     } else if (event.type === "complete") rounds.push({ questions: [], stateBytes: 0, ms });
+    else if (event.type === "task" && event.status === "working") onTask(taskLine(event.statusMessage));
   };
   const calls = createCalls(client, { server, responders, onEvent });
   return (await calls.open(method, params, { signal })).run();
+}
+
+/** The server's words, made visible. */
+function taskLine(statusMessage: string | undefined): string {
+  return oneLine(`parley: the call goes on as a task${statusMessage === undefined ? "" : `: ${statusMessage}`}`);
 }
 
 /** @throws ParleyError `usage` */
