@@ -1,5 +1,6 @@
 /** Tasks in this process's memory: for tests, and for servers of one process that may forget on restart. */
 import { ParleyError } from "../errors.ts";
+import { createExpiryQueue } from "../ledger/expiry-queue.ts";
 import type { ClaimedTask, NewTask, StoredTask, TaskAnswer, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
 
 export type * from "./contract.ts";
@@ -25,21 +26,22 @@ interface Row {
   answers: TaskAnswer[];
 }
 
-/** Rows whose time is over that one operation looks for at most. */
-const SWEEP_ROWS = 64;
+/** Rows whose time is over that one operation drops at most, so that none pays for all of them. */
+const DROPS = 16;
 
 export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskStore {
   const rows = new Map<string, Row>();
+  const expiries = createExpiryQueue();
   let closed = false;
 
-  /** The time of one operation. Rows are in order of creation, and most of them live as long as each other. */
+  /** The time of one operation, after dropping a few rows whose time is over. */
   function begin(): number {
     if (closed) throw new ParleyError("tasks_unavailable", "The memory task store is closed.");
     const time = now();
-    let looked = 0;
-    for (const [id, { dropAt }] of rows) {
-      if (dropAt <= time) rows.delete(id);
-      if (++looked >= SWEEP_ROWS) break;
+    for (let count = 0; count < DROPS; count++) {
+      const id = expiries.takeDue(time);
+      if (id === undefined) break;
+      if (live(id, time) === undefined) rows.delete(id);
     }
     return time;
   }
@@ -84,6 +86,7 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
       const isOpen = (row: Row) => row.task.owner === task.owner && row.phase !== "ended" && row.endsAt > time;
       if ([...rows.values()].filter(isOpen).length >= task.maxOpen) return "full";
       const endsAt = time + task.lifeMs;
+      expiries.add(task.id, endsAt + task.keepMs);
       rows.set(task.id, {
         task: { ...task, head: copy(task.head) },
         endsAt,
