@@ -386,6 +386,30 @@ describe("a task and its process", () => {
     expect([effects.done, effects.keys.size]).toEqual([["before", "before"], 1]);
   });
 
+  it("starts over in another version when its process died in the middle of a run", async () => {
+    const path = newFile();
+    const effects = new Effects();
+    const { store, die } = mortal(sqliteTasks({ path }));
+    const make = (version: string, second: () => Promise<void>) =>
+      tool("job", { background: {}, version }, async (_args, flow) => {
+        await effects.step(flow, `only-in-${version}`);
+        await effects.step(flow, "second", second);
+        return text(version);
+      });
+    const dying = async () => {
+      die();
+      await new Promise(() => {});
+    };
+    const first = await serve([make("1", dying)], { store, leaseMs: 100 });
+    closers.pop();
+    const taskId = await first.wire.begin("job");
+    await until(() => (effects.done.includes("second") ? true : undefined));
+    const second = await serve([make("2", async () => {})], { store: sqliteTasks({ path }), leaseMs: 100 });
+    expect(textIn((await second.wire.ended(taskId))["result"])).toBe("2");
+    expect(effects.done).toEqual(["only-in-1", "second", "only-in-2", "second"]);
+    expect(effects.keys.size).toBe(3);
+  });
+
   it("is let end when its process closes, or given back to go on elsewhere", async () => {
     const store = memoryTasks();
     const effects = new Effects();

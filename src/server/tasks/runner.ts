@@ -106,7 +106,11 @@ export class TaskRunner implements Waker {
       const holder = this.#options.random(16).toString("base64url");
       const claimedAt = this.#options.holdClock.now();
       const claimed = await store.claim({ holder, kinds: [...this.#flows.keys()], leaseMs, perOwner });
-      return claimed && this.#start(claimed, { id: claimed.id, holder }, claimedAt);
+      if (claimed === undefined) return undefined;
+      const hold = { id: claimed.id, holder };
+      if (!this.#closed) return this.#start(claimed, hold, claimedAt);
+      await store.release(hold);
+      return undefined;
     } catch (error) {
       this.#report(error);
       return undefined;
@@ -149,13 +153,17 @@ export class TaskRunner implements Waker {
         return;
       }
       if (claimed.attempt > 1) this.#tellTakeOver(claimed, body.state.callId, body.state.round, head.target);
-      const { entries, finished } = readRecords(claimed.steps.map((step) => seals.open(id, "task-step", step)));
-      const before = body.state.journal.length;
+      const flow = this.#flows.get(claimed.kind) as ToolFlow;
+      // What another version recorded is no part of a run that starts over.
+      const startsOver = body.state.version !== flow.config.version;
+      const steps = startsOver ? [] : claimed.steps.map((step) => seals.open(id, "task-step", step));
+      const { entries, finished } = readRecords(steps);
+      const before = startsOver ? 0 : body.state.journal.length;
       let written = entries.length;
       const stopExpiry = this.#expireIn(claimed.lifeLeftMs, abort);
       const end = await runTask(
         {
-          flow: this.#flows.get(claimed.kind) as ToolFlow,
+          flow,
           head,
           body,
           answers: new Map(
