@@ -1,12 +1,14 @@
 /** The command line of the simulator. */
 import { parseArgs } from "node:util";
 import { MUTANTS } from "./mutants.ts";
+import { simulateTasks } from "./tasks/world.ts";
 import { type History, simulate } from "./world.ts";
 
 const USAGE = `npm run simulate -- [options]
   --seeds N      play N seeds (default 1000), stop at the first broken promise
   --from N       first seed (default 1)
   --seed N       play one seed and print its history
+  --tasks        play worlds of tasks instead of worlds of rounds (with --seeds and --from)
   --mutant NAME  play with a fault built in: ${Object.keys(MUTANTS).join(", ")}
 `;
 
@@ -15,20 +17,28 @@ export async function main(argv: readonly string[]): Promise<number> {
   const text = { type: "string" } as const;
   const { values } = parseArgs({
     args: [...argv],
-    options: { seeds: text, from: text, seed: text, mutant: text, help: { type: "boolean" } },
+    options: {
+      seeds: text,
+      from: text,
+      seed: text,
+      mutant: text,
+      tasks: { type: "boolean" },
+      help: { type: "boolean" },
+    },
   });
   if (values.help) {
     print(USAGE);
     return 0;
   }
+  const first = whole("from", values.from ?? "1");
+  const count = whole("seeds", values.seeds ?? "1000");
+  if (values.tasks) return playTasks(first, count);
   const mutant = values.mutant === undefined ? {} : { mutant: mutantNamed(values.mutant) };
   if (values.seed !== undefined) {
     const history = await simulate(whole("seed", values.seed), { ...mutant, verbose: true });
     show(history);
     return history.broken === undefined ? 0 : 1;
   }
-  const first = whole("from", values.from ?? "1");
-  const count = whole("seeds", values.seeds ?? "1000");
   const started = performance.now();
   let events = 0;
   let repeated = 0;
@@ -50,13 +60,31 @@ export async function main(argv: readonly string[]): Promise<number> {
   print(
     `${count} seeds clean in ${seconds} s: ${events} events; ${repeated} effects repeated under the same key, each after a crash, a lost lease or a fault of the store\n`,
   );
-  print(
-    `seen: ${[...seen]
-      .map(([what, times]) => `${what} ${times}`)
-      .sort()
-      .join(", ")}\n`,
-  );
+  print(seenText(seen));
   return 0;
+}
+
+async function playTasks(first: number, count: number): Promise<number> {
+  const seen = new Map<string, number>();
+  let repeated = 0;
+  for (let seed = first; seed < first + count; seed++) {
+    const history = await simulateTasks(seed);
+    repeated += history.repeated;
+    for (const [what, times] of Object.entries(history.seen)) seen.set(what, (seen.get(what) ?? 0) + times);
+    if (history.broken !== undefined) {
+      print(`seed ${seed}: ${history.broken}\n`);
+      return 1;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  print(`${count} worlds of tasks clean; ${repeated} effects repeated under the same key\n`);
+  print(seenText(seen));
+  return 0;
+}
+
+function seenText(seen: ReadonlyMap<string, number>): string {
+  const times = [...seen].map(([what, count]) => `${what} ${count}`).sort();
+  return `seen: ${times.join(", ")}\n`;
 }
 
 function show({ seed, config, lines, broken }: History): void {

@@ -27,6 +27,8 @@ export class Kernel {
   /** Virtual time, in whole ms. */
   now = 0;
   steps = 0;
+  /** Whose event runs now. */
+  process: Process | undefined;
 
   constructor(rng: Rng) {
     this.#rng = rng;
@@ -46,6 +48,21 @@ export class Kernel {
     return new Promise((resolve) => this.after(delayMs, process, resolve));
   }
 
+  /** Calls back every `ms` until the returned function is called. */
+  every(ms: number, process: Process, callback: () => void): () => void {
+    let going = true;
+    const again = () =>
+      this.after(Math.ceil(ms), process, () => {
+        if (!going) return;
+        callback();
+        again();
+      });
+    again();
+    return () => {
+      going = false;
+    };
+  }
+
   /** Runs until `over`, until nothing is left to do, or until virtual time `untilMs`. */
   async run(over: () => boolean, untilMs: number): Promise<void> {
     await drained();
@@ -62,6 +79,7 @@ export class Kernel {
       }
       this.now = event.at;
       this.steps++;
+      this.process = process;
       run();
       await drained();
     }

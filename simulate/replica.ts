@@ -58,7 +58,7 @@ export class Incarnation extends Process {
       holdClock: {
         now: () => kernel.now + offsetMs,
         sleep: (ms) => kernel.sleep(Math.ceil(ms), this),
-        every: (ms, callback) => this.#every(ms, callback),
+        every: (ms, callback) => kernel.every(ms, this, callback),
       },
       schedule: {
         afterMicrotasks: (callback) => kernel.soon(this, callback),
@@ -119,20 +119,6 @@ export class Incarnation extends Process {
     } catch (error) {
       return replyOf(error, client.signal.aborted);
     }
-  }
-
-  #every(ms: number, callback: () => void): () => void {
-    let going = true;
-    const again = () =>
-      this.#world.kernel.after(Math.ceil(ms), this, () => {
-        if (!going) return;
-        callback();
-        again();
-      });
-    again();
-    return () => {
-      going = false;
-    };
   }
 }
 

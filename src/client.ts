@@ -19,6 +19,7 @@ export {
   type Responders,
   type SavedCall,
   systemClock,
+  type TaskState,
 } from "./calls/index.ts";
 export { ERROR_TABLE, ParleyError, type ParleyErrorCode } from "./errors.ts";
 export type {

@@ -27,6 +27,9 @@ export const ERROR_TABLE = {
   missing_capability: "The client did not declare what a question needs (-32021).",
   ledger_unavailable:
     "The ledger cannot be reached or answered too late. The call failed closed; try again when it is back.",
+  tasks_unavailable:
+    "The task store cannot be reached or answered too late. Nothing is known; try again when it is back.",
+  task_cancelled: "The task that the call became was cancelled at its server, and has no result.",
   ticket_refused:
     "A link's ticket is unknown, used, too old, or not this person's. The page shows one message for all.",
   url_incomplete: "What a link leads to was not finished in the author's time. Offer it again, or end.",

@@ -36,6 +36,7 @@ export type {
   Progress,
   Recorded,
   StepOptions,
+  UntilOptions,
   UrlQuestion,
 } from "./flow/types.ts";
 export type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./ledger/contract.ts";
@@ -58,12 +59,24 @@ export type {
 } from "./protocol/types.ts";
 export { FlowDiverged } from "./replay/divergence.ts";
 export type { Outcome } from "./replay/question.ts";
-export type { RetryOptions, StepContext } from "./replay/types.ts";
+export type { BackgroundOptions, RetryOptions, StepContext } from "./replay/types.ts";
 export type { ParleyEvent, WarningCode } from "./server/events.ts";
 export type { LedgerOptions } from "./server/ledger-options.ts";
 export type { ParleyHandler } from "./server/native/handler.ts";
 export type { CallerHeaders, HandlerOptions } from "./server/native/options.ts";
 export type { ParleyLimits, ParleyOptions } from "./server/options.ts";
 export { createParley, type Parley } from "./server/parley.ts";
+export type { TasksOptions } from "./server/tasks/options.ts";
 export type { OpenedTicket, PageSubject, TicketOptions, TicketQuestion, Tickets } from "./server/tickets.ts";
 export type { Principal, StateRefusal } from "./state/index.ts";
+export type {
+  ClaimedTask,
+  NewTask,
+  StoredTask,
+  TaskAnswer,
+  TaskClaimRequest,
+  TaskHold,
+  TaskPhase,
+  TaskSettlement,
+  TaskStore,
+} from "./tasks/contract.ts";

@@ -43,6 +43,14 @@ export interface CallOptions {
  */
 export type CallStatus = "asking" | "complete" | "failed" | "aborted";
 
+/** A task of the tasks extension, as a host shows it. The server's words: escape them. */
+export interface TaskState {
+  readonly taskId: string;
+  /** `working`, `input_required`, `completed`, `failed`, `cancelled`, or what a later revision adds. */
+  readonly status: string;
+  readonly statusMessage?: string;
+}
+
 /** One logical call over all its rounds, step by step. Made by `calls.open` and `calls.resume`. */
 export interface Call<M extends MrtrMethod = MrtrMethod> {
   /** Tells this call apart in events, and names it to the server (`_meta["mcp-parley/call-id"]`): not to be guessed. */
@@ -51,6 +59,8 @@ export interface Call<M extends MrtrMethod = MrtrMethod> {
   readonly status: CallStatus;
   /** Requests sent so far, resent ones aside. */
   readonly round: number;
+  /** The task that the call has become, as it was last seen. */
+  readonly task: TaskState | undefined;
   /** This round's questions. Empty when the call is over. */
   readonly questions: readonly Question[];
   /** Keys of this round that have no answer yet. */
@@ -79,7 +89,10 @@ export interface Call<M extends MrtrMethod = MrtrMethod> {
    * @throws as `continue`, and ParleyError `unanswerable` or `human_timeout`.
    */
   run(): Promise<CallResults[M]>;
-  /** Ends the call. Between two rounds nothing is sent: no request is open (B22). */
+  /**
+   * Ends the call. Between two rounds nothing is sent: no request is open (B22). A task is cancelled at its server (H28); to
+   * leave it running, save the call and let go of it.
+   */
   abort(reason?: unknown): void;
   /**
    * The call as plain data, for `calls.resume` in any process. It holds the server's state and the answers given so

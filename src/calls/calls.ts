@@ -1,11 +1,12 @@
 import type { CallToolResult, Client, GetPromptResult, ReadResourceResult } from "@modelcontextprotocol/client";
 import { ParleyError } from "../errors.ts";
+import { TASKS_EXTENSION } from "../protocol/tasks.ts";
 import type { MrtrMethod } from "../protocol/types.ts";
 import type { Call, CallOptions, CallParams } from "./call.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import type { CallSetting } from "./core.ts";
 import { CallDriver } from "./driver.ts";
-import { type CallsOptions, checkDuration, resolveOptions } from "./options.ts";
+import { type CallsOptions, checkDuration, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { freezeParams } from "./params.ts";
 import type { Responders } from "./responder.ts";
 import { readSaved } from "./saved.ts";
@@ -59,13 +60,16 @@ export function createCalls(client: Client, options: CallsOptions): Calls {
     params: CallParams[M],
     call: CallOptions = {},
   ): Promise<CallDriver<M>> => {
-    const { clock, totalTimeoutMs, declare } = resolved;
+    const { clock, totalTimeoutMs } = resolved;
     const responders = resolved.responders();
     const record = {
       callId: resolved.newCallId(),
       method,
       params: freezeParams(method, params, call.meta, bad),
-      capabilities: structuredClone({ ...(call.capabilities ?? capabilitiesOf(responders)), ...declare }),
+      capabilities: structuredClone({
+        ...(call.capabilities ?? capabilitiesOf(responders)),
+        ...declaredBesides(method, resolved),
+      }),
       endBy: Number.isFinite(totalTimeoutMs) ? clock.now() + totalTimeoutMs : undefined,
       round: 0,
       restarted: false,
@@ -74,6 +78,7 @@ export function createCalls(client: Client, options: CallsOptions): Calls {
       answers: new Map(),
       acceptedUrls: new Map(),
       answerBy: undefined,
+      task: undefined,
     };
     const driver = new CallDriver<M>(settingFor(responders, call), record);
     call.onOpen?.(driver as Call);
@@ -96,6 +101,12 @@ export function createCalls(client: Client, options: CallsOptions): Calls {
       return new CallDriver(settingFor(resolved.responders(), call), readSaved(saved, resolved));
     },
   };
+}
+
+/** Tasks are declared where they are supported (H4); a host that declares capabilities itself declares them, too. */
+function declaredBesides(method: MrtrMethod, { declare, tasks }: ResolvedOptions): ResolvedOptions["declare"] {
+  if (!tasks || method !== "tools/call") return declare;
+  return { ...declare, extensions: { [TASKS_EXTENSION]: {}, ...declare.extensions } };
 }
 
 function bad(name: string, rule: string, cause?: unknown): ParleyError {

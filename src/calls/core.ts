@@ -3,7 +3,7 @@ import { ParleyError, type ParleyErrorCode } from "../errors.ts";
 import { kindOf } from "../protocol/types.ts";
 import type { Limit } from "./clock.ts";
 import type { CallContent, CallEvent, EventBody } from "./events.ts";
-import type { Question } from "./interim.ts";
+import type { Interim, InterimRules, Question } from "./interim.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { Responders } from "./responder.ts";
 import type { CallRecord } from "./saved.ts";
@@ -48,6 +48,33 @@ export class CallCore {
   /** Milliseconds until `deadline`; without one, `Infinity`. */
   left(deadline: number | undefined): number {
     return deadline === undefined ? Number.POSITIVE_INFINITY : deadline - this.setting.options.clock.now();
+  }
+
+  /** What a question must be before anybody is asked (B18). */
+  get interimRules(): InterimRules {
+    const { server, maxRequestStateBytes, maxQuestions } = this.setting.options;
+    return { server, declared: this.record.capabilities, maxRequestStateBytes, maxQuestions };
+  }
+
+  /**
+   * Remembers what is asked now, and until when it can be answered.
+   * @throws ParleyError `rounds_exceeded`: a question whose answer could not be sent any more is not put to anybody.
+   */
+  take({ requests, requestState }: Interim): void {
+    const { record, setting } = this;
+    const { humanTimeoutMs, clock, maxRounds, server } = setting.options;
+    if (record.round >= maxRounds) {
+      const details = { maxRounds, questions: Object.fromEntries(requests) };
+      throw this.error("rounds_exceeded", `"${server}" still asks after ${maxRounds} rounds.`, { details });
+    }
+    for (const [key, request] of record.requests) {
+      if (kindOf(request) !== "url") continue;
+      const answer = record.answers.get(key) as { action?: string } | undefined;
+      if (answer?.action === "accept") record.acceptedUrls.set(key, (request.params as { url: string }).url);
+      else record.acceptedUrls.delete(key);
+    }
+    const answerBy = Number.isFinite(humanTimeoutMs) ? clock.now() + humanTimeoutMs : undefined;
+    Object.assign(record, { requests, requestState, answers: new Map(), answerBy });
   }
 
   get totalLimit(): Limit {

@@ -3,7 +3,7 @@ import { ParleyError } from "../errors.ts";
 import { type InputResponse, kindOf, type MrtrMethod } from "../protocol/types.ts";
 import { checkAnswer } from "./answers.ts";
 import { type Asking, askAll, isInterruption } from "./ask.ts";
-import type { Call, CallResults, CallStatus } from "./call.ts";
+import type { Call, CallResults, CallStatus, TaskState } from "./call.ts";
 import { within } from "./clock.ts";
 import { CallCore, type CallSetting } from "./core.ts";
 import { deciderOf } from "./decider.ts";
@@ -11,6 +11,7 @@ import type { Question } from "./interim.ts";
 import type { QuestionContext } from "./responder.ts";
 import { advance } from "./rounds.ts";
 import { type CallRecord, type SavedCall, saveCall } from "./saved.ts";
+import { cancelTask } from "./task.ts";
 
 /** The state machine behind {@link Call}: one record, one leg at a time. */
 export class CallDriver<M extends MrtrMethod> implements Call<M> {
@@ -40,6 +41,13 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
 
   get result(): CallResults[M] | undefined {
     return this.#result;
+  }
+
+  get task(): TaskState | undefined {
+    const { task } = this.#core.record;
+    if (task === undefined) return undefined;
+    const { taskId, status, statusMessage } = task;
+    return { taskId, status, ...(statusMessage !== undefined && { statusMessage }) };
   }
 
   get questions(): readonly Question[] {
@@ -117,6 +125,7 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
     if (this.#status !== "asking") return;
     this.#close("aborted");
     this.#core.emit({ type: "aborted" });
+    cancelTask(this.#core);
     this.#core.end.abort(this.#core.error("aborted", "The call was aborted.", { cause: reason }));
   }
 

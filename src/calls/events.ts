@@ -33,6 +33,8 @@ export type CallEvent = Base &
         /** `policy:<rule>` or `answers-file` when no person was asked; absent for a person, or the host's own code (D1). */
         readonly by?: string;
       }
+    /** The server goes on without this client, which looks after it from now on (H2). */
+    | { readonly type: "task"; readonly status: string; readonly statusMessage?: string }
     | { readonly type: "paced"; readonly ms: number }
     /** The server refused the state; the call starts over and asks again (L13). */
     | { readonly type: "restarted" }

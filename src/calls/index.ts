@@ -1,4 +1,4 @@
-export type { Call, CallOptions, CallParams, CallResults, CallStatus } from "./call.ts";
+export type { Call, CallOptions, CallParams, CallResults, CallStatus, TaskState } from "./call.ts";
 export { type Calls, createCalls } from "./calls.ts";
 export { capabilitiesOf } from "./capabilities.ts";
 export { type Clock, systemClock } from "./clock.ts";

@@ -5,15 +5,17 @@ import {
   type Result,
   SdkError,
   SdkErrorCode,
+  type StandardSchemaV1,
 } from "@modelcontextprotocol/client";
 import { ParleyError, reasonOf } from "../errors.ts";
+import { isTaskMethod, type TaskMethod } from "../protocol/tasks.ts";
 import type { MrtrMethod } from "../protocol/types.ts";
 import { attach, mark, release, type Wire } from "./seam.ts";
 
 /** One request as it goes out: original params, retry fields and `_meta` together. */
 export interface LegRequest {
   readonly server: string;
-  readonly method: MrtrMethod;
+  readonly method: MrtrMethod | TaskMethod;
   readonly params: Record<string, unknown>;
   /** Ends the leg: from outside, or from here when its response cannot come any more. */
   readonly scope: AbortController;
@@ -24,7 +26,7 @@ export interface LegRequest {
 /** `resultType` decides, before anything else is looked at (B1, B01). */
 export type LegOutcome =
   | { readonly kind: "complete"; readonly result: Result }
-  | { readonly kind: "interim"; readonly raw: Record<string, unknown> };
+  | { readonly kind: "interim" | "task"; readonly raw: Record<string, unknown> };
 
 /** The response cannot come any more, though the request may have been acted on (B24). `cause` is what the transport threw, if it did. */
 export class LostLeg extends Error {}
@@ -57,6 +59,7 @@ export async function sendLeg(client: Client, request: LegRequest): Promise<LegO
   } catch (error) {
     // What the SDK made of an interim result does not count: it checks output schemas against it.
     if (wire.interim !== undefined) return { kind: "interim", raw: wire.interim };
+    if (wire.task !== undefined) return { kind: "task", raw: wire.task };
     if (wire.unreadable) throw invalidResult(request, "the result is not an object", error);
     // The SDK's HTTP transport lets its own parsers' complaints about a response body through.
     if (error instanceof Error && UNPARSED.has(error.name)) {
@@ -80,8 +83,14 @@ function dispatch(client: Client, request: LegRequest, wire: Wire): Promise<Resu
   // Only `callTool` mirrors arguments into headers and checks structured content (B15, B27); it has no cache of
   // results. `readResource` has one, so everything else goes past it (J1, J6).
   if (method === "tools/call") return client.callTool(params as unknown as { name: string }, options);
+  if (isTaskMethod(method)) return client.request({ method, params }, asIs, options);
   return client.request({ method, params }, options);
 }
+
+/** What a task's answers must be is checked where they are read. */
+const asIs: StandardSchemaV1<unknown, Result> = {
+  "~standard": { version: 1, vendor: "mcp-parley", validate: (value) => ({ value: value as Result }) },
+};
 
 function translate(error: unknown, wire: Wire, lost: boolean, request: LegRequest): unknown {
   if (wire.response === undefined && wire.id !== undefined && (lost || !request.scope.signal.aborted)) {

@@ -27,6 +27,11 @@ export interface CallsOptions {
    * declared; the set then stays the same over the rounds of that call (B17). Default: nothing, so nothing is declared.
    */
   responders?: Responders | (() => Responders);
+  /**
+   * Whether tool calls may go on as tasks: the extension is declared on each of their legs (H1), and a task is looked after
+   * to its end like any call. Default true.
+   */
+  tasks?: boolean;
   /** `extensions` and `experimental` to declare on every leg next to what the responders give. Default: none. */
   declare?: Pick<ClientCapabilities, "extensions" | "experimental">;
   /** Longest wait for the answer to one request on the wire (I10, I11). Default 60 000. People's time is apart. */
@@ -75,6 +80,7 @@ export interface ResolvedOptions {
   server: string;
   responders: () => Responders;
   declare: Pick<ClientCapabilities, "extensions" | "experimental">;
+  tasks: boolean;
   legTimeoutMs: number;
   humanTimeoutMs: number;
   totalTimeoutMs: number;
@@ -95,6 +101,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 const DEFAULTS = {
   declare: {},
+  tasks: true,
   legTimeoutMs: 60_000,
   humanTimeoutMs: 7 * DAY_MS,
   totalTimeoutMs: Number.POSITIVE_INFINITY,
@@ -130,7 +137,9 @@ export function resolveOptions(options: CallsOptions): ResolvedOptions {
   checkInteger("resendLostLegs", resolved.resendLostLegs, 0);
   checkInteger("maxRequestStateBytes", resolved.maxRequestStateBytes, 1);
   checkPacing(resolved.pacing);
-  if (typeof resolved.restartRefusedState !== "boolean") throw bad("restartRefusedState", "must be a boolean");
+  for (const name of ["restartRefusedState", "tasks"] as const) {
+    if (typeof resolved[name] !== "boolean") throw bad(name, "must be a boolean");
+  }
   for (const name of ["onEvent", "random", "newCallId"] as const) {
     if (typeof resolved[name] !== "function") throw bad(name, "must be a function");
   }

@@ -8,29 +8,25 @@ import {
 } from "@modelcontextprotocol/client";
 import { isObject } from "../internal/json.ts";
 import { CALL_ID_META_KEY } from "../protocol/call-id.ts";
-import { kindOf } from "../protocol/types.ts";
 import { pause, within } from "./clock.ts";
 import type { CallCore } from "./core.ts";
 import type { CallContent } from "./events.ts";
 import { type Interim, readInterim } from "./interim.ts";
 import { type LegOutcome, LostLeg, sendLeg } from "./leg.ts";
+import { adoptTask, followTask } from "./task.ts";
 import { nextSpan } from "./trace.ts";
 
 /** Sends legs until the server asks something (`undefined`) or is done: its result, and how long the last leg took. */
 export async function advance(core: CallCore): Promise<{ result: Result; ms: number } | undefined> {
-  const { setting, record } = core;
-  const { server, maxRequestStateBytes, maxQuestions, maxRounds } = setting.options;
-  const rules = { server, declared: record.capabilities, maxRequestStateBytes, maxQuestions };
+  const { record } = core;
+  const rules = core.interimRules;
+  if (record.task !== undefined) return followTask(core, record.task);
   for (let waits = 0; ; waits++) {
     const { outcome, ms } = await sendRound(core);
     if (outcome.kind === "complete") return { result: outcome.result, ms };
+    if (outcome.kind === "task") return followTask(core, adoptTask(core, outcome.raw));
     const interim = readInterim(outcome.raw, rules);
-    if (record.round >= maxRounds) {
-      // A question whose answer could not be sent any more is not put to anybody.
-      const details = { maxRounds, questions: Object.fromEntries(interim.requests) };
-      throw core.error("rounds_exceeded", `"${server}" still asks after ${maxRounds} rounds.`, { details });
-    }
-    take(core, interim);
+    core.take(interim);
     const questions = core.questions.map(({ key, kind }) => ({ key, kind }));
     core.emit({ type: "interim", questions, stateBytes: interim.stateBytes, ms }, contentOf(interim));
     if (questions.length > 0) return undefined;
@@ -116,18 +112,6 @@ function wireCallId({ record: { callId, restarted } }: CallCore): string {
 
 function contentOf({ requests, requestState }: Interim): CallContent {
   return { requests, ...(requestState !== undefined && { requestState }) };
-}
-
-function take({ record, setting }: CallCore, { requests, requestState }: Interim): void {
-  for (const [key, request] of record.requests) {
-    if (kindOf(request) !== "url") continue;
-    const answer = record.answers.get(key) as { action?: string } | undefined;
-    if (answer?.action === "accept") record.acceptedUrls.set(key, (request.params as { url: string }).url);
-    else record.acceptedUrls.delete(key);
-  }
-  const { humanTimeoutMs, clock } = setting.options;
-  const answerBy = Number.isFinite(humanTimeoutMs) ? clock.now() + humanTimeoutMs : undefined;
-  Object.assign(record, { requests, requestState, answers: new Map(), answerBy });
 }
 
 /** Waits, so that a round that nobody has to answer does not spin (I16). */

@@ -29,6 +29,18 @@ export interface CallRecord {
   /** Urls a person accepted, by key, to tell a repeated one (E24). */
   acceptedUrls: Map<string, string>;
   answerBy: number | undefined;
+  /** What the call became, once it is a task. */
+  task: TaskRecord | undefined;
+}
+
+/** A task as its client remembers it. */
+export interface TaskRecord {
+  readonly taskId: string;
+  pollIntervalMs: number;
+  status: string;
+  statusMessage: string | undefined;
+  /** Keys that were answered: each is answered once, however often it is seen (H23). */
+  readonly answered: Set<string>;
 }
 
 /** {@link CallRecord} as JSON. Holds `requestState` and answers: store it as a secret. */
@@ -49,10 +61,12 @@ export interface SavedCall {
   readonly acceptedUrls: Readonly<Record<string, string>>;
   readonly answerBy?: number;
   readonly endBy?: number;
+  /** The task that the call became (H19). */
+  readonly task?: { readonly taskId: string; readonly pollIntervalMs: number; readonly answered: readonly string[] };
 }
 
 export function saveCall(server: string, record: CallRecord): SavedCall {
-  const { callId, method, params, capabilities, round, restarted, requestState, answerBy, endBy } = record;
+  const { callId, method, params, capabilities, round, restarted, requestState, answerBy, endBy, task } = record;
   return structuredClone({
     format: "mcp-parley/call",
     version: 1,
@@ -69,6 +83,9 @@ export function saveCall(server: string, record: CallRecord): SavedCall {
     acceptedUrls: Object.fromEntries(record.acceptedUrls),
     ...(answerBy !== undefined && { answerBy }),
     ...(endBy !== undefined && { endBy }),
+    ...(task !== undefined && {
+      task: { taskId: task.taskId, pollIntervalMs: task.pollIntervalMs, answered: [...task.answered] },
+    }),
   });
 }
 
@@ -94,9 +111,11 @@ export function readSaved(saved: unknown, options: SavedRules): CallRecord {
   const capabilities = field<ClientCapabilities>("capabilities", "must be an object", isObject);
   const questions = field<Record<string, unknown>>("questions", "must be an object", isObject);
   const requestState = field<string | undefined>("requestState", "must be a string", optional(isString));
+  const task = field<SavedCall["task"]>("task", "must be a task with the keys that were answered", optional(isTask));
   const rules = { server, declared: capabilities, maxRequestStateBytes, maxQuestions };
   const requests = check("questions", () => {
-    if (Object.keys(questions).length === 0 && requestState !== undefined) return new Map<string, InputRequest>();
+    if (Object.keys(questions).length === 0 && (requestState !== undefined || task !== undefined))
+      return new Map<string, InputRequest>();
     return readInterim({ inputRequests: questions }, rules).requests;
   });
   const answers = Object.entries(field<Record<string, unknown>>("answers", "must be an object", isObject));
@@ -117,6 +136,7 @@ export function readSaved(saved: unknown, options: SavedRules): CallRecord {
     answers: new Map(answers.map(([key, answer]) => [key, readAnswer(key, requests.get(key), answer)])),
     acceptedUrls: new Map(Object.entries(acceptedUrls)),
     answerBy: field("answerBy", "must be a time", optional(isTime)),
+    task: task && { ...task, status: "working", statusMessage: undefined, answered: new Set(task.answered) },
   };
 }
 
@@ -148,6 +168,12 @@ const CALL_ID = /^[0-9a-f]{32}$/;
 const isTime = (member: unknown): boolean => Number.isFinite(member) && Number(member) >= 0;
 const isString = (member: unknown): member is string => typeof member === "string";
 const isStringMap = (member: unknown): boolean => isObject(member) && Object.values(member).every(isString);
+const isTask = (member: unknown): boolean =>
+  isObject(member) &&
+  isString(member["taskId"]) &&
+  isTime(member["pollIntervalMs"]) &&
+  Array.isArray(member["answered"]) &&
+  member["answered"].every(isString);
 const optional =
   (holds: (member: unknown) => boolean) =>
   (member: unknown): boolean =>

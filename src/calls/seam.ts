@@ -8,6 +8,7 @@ import { isObject } from "../internal/json.ts";
  *  - rejects a result without `resultType` on a 2026 connection, where the revision's lenience is wanted (B1, L20);
  *  - checks a cached `outputSchema` against interim results in `callTool`, the only call that mirrors `Mcp-Param-*`;
  *  - reads a malformed `inputRequests` as none and drops a malformed `requestState` (B18 wants both to fail);
+ *  - knows no result that is a task;
  *  - does not end a request whose response stream broke: it would sit there until its timeout (B24).
  */
 
@@ -22,6 +23,8 @@ export interface Wire {
   unreadable?: true;
   /** The result exactly as it came, when it is an interim one. */
   interim?: Record<string, unknown>;
+  /** The result exactly as it came, when it is a task (H7). */
+  task?: Record<string, unknown>;
   /** The id of the request on its way. */
   id?: RequestId;
   /** The result came without `resultType` and is taken for a complete one. */
@@ -95,6 +98,7 @@ function observe<T extends JSONRPCMessage>(inFlight: Map<RequestId, Wire>, messa
     return { ...message, result: {} };
   }
   if (result["resultType"] === "input_required") wire.interim = result;
+  if (result["resultType"] === "task") wire.task = result;
   if (result["resultType"] !== undefined) return message;
   wire.onUntyped();
   return { ...message, result: { ...result, resultType: "complete" } };

@@ -8,6 +8,8 @@ import type {
   Tool,
 } from "@modelcontextprotocol/server";
 import { ParleyError } from "../errors.ts";
+import type { BackgroundOptions } from "../replay/types.ts";
+import { checkBackground } from "./time.ts";
 import type { Flow } from "./types.ts";
 
 type MaybePromise<T> = T | Promise<T>;
@@ -29,6 +31,8 @@ export interface FlowConfig {
 export interface ToolConfig<I extends StandardSchemaWithJSON | undefined> extends FlowConfig {
   readonly inputSchema?: I;
   readonly outputSchema?: StandardSchemaWithJSON;
+  /** Start as a task: as if the handler began with `await flow.background(options)`. */
+  readonly background?: BackgroundOptions;
   readonly annotations?: NonNullable<Tool["annotations"]>;
   readonly icons?: NonNullable<Tool["icons"]>;
   readonly _meta?: Record<string, unknown>;
@@ -80,11 +84,18 @@ export function tool<I extends StandardSchemaWithJSON | undefined = undefined>(
   check("tool", name, config, handler);
   checkSchema(`tool "${name}": inputSchema`, config.inputSchema);
   checkSchema(`tool "${name}": outputSchema`, config.outputSchema);
+  checkBackground(config.background ?? {});
   return Object.freeze({
     type: "tool",
     name,
     config: Object.freeze({ ...config }),
-    run: (args: unknown, flow: Flow) => handler(args as Input<I>, flow),
+    run:
+      config.background === undefined
+        ? (args: unknown, flow: Flow) => handler(args as Input<I>, flow)
+        : async (args: unknown, flow: Flow) => {
+            await flow.background(config.background);
+            return handler(args as Input<I>, flow);
+          },
   });
 }
 

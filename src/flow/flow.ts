@@ -1,11 +1,13 @@
 import { InputCancelled, InputDeclined, InvalidAnswer, ParleyError } from "../errors.ts";
 import { missingCapabilities } from "../protocol/capabilities.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
+import { BACKGROUND_KEY } from "../replay/background.ts";
 import type { Outcome, Question } from "../replay/question.ts";
 import type { Asker } from "../replay/round.ts";
 import { abortSignalOf, type RunSignal } from "../replay/signal.ts";
 import type { Principal } from "../state/index.ts";
 import { checkKey, confirmQuestion, formQuestion, rootsQuestion, sampleQuestion, urlQuestion } from "./questions.ts";
+import { checkBackground, waitOptions } from "./time.ts";
 import type { CapabilityName, Flow, OutcomeQuestions, Progress, Recorded, StepOptions, UrlQuestion } from "./types.ts";
 
 /** What the serving side knows about the request in hand. */
@@ -38,8 +40,9 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
     question: UrlQuestion,
     until: NonNullable<UrlQuestion["until"]>,
   ): Promise<void> {
-    const { waitMs = 600_000, pollMs = 25_000, everyMs = 500 } = question;
-    if (await asker.wait(`${key}#done`, { until, waitMs, pollMs, everyMs })) return;
+    const wait = waitOptions(key, until, question);
+    const { waitMs } = wait;
+    if (await asker.wait(`${key}#done`, wait)) return;
     const message = `What the link of "${key}" leads to was not finished within ${waitMs} ms (waitMs).`;
     throw new ParleyError("url_incomplete", message, { details: { key, waitMs } });
   }
@@ -68,6 +71,20 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
       };
       return hand(key, step());
     },
+    until: (key, done, options = {}) => {
+      const wait = async () => {
+        checkKey(key);
+        return asker.wait(key, waitOptions(key, done, options));
+      };
+      return hand(key, wait());
+    },
+    background: (options = {}) => {
+      const handOver = async () => {
+        checkBackground(options);
+        return asker.background(options);
+      };
+      return hand(BACKGROUND_KEY, handOver());
+    },
     supports: (capability) => supports(context.capabilities, capability),
     progress: async (progress) => {
       // Values grow within a leg, and nothing follows its result (I2). A replayed flow reports anew, on a new leg.
@@ -85,7 +102,10 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
   }));
 }
 
-type OwnMembers = Pick<Flow, "form" | "confirm" | "url" | "sample" | "roots" | "step" | "supports" | "progress">;
+type OwnMembers = Pick<
+  Flow,
+  "form" | "confirm" | "url" | "sample" | "roots" | "step" | "until" | "background" | "supports" | "progress"
+>;
 
 /** A class for its getters: what few flows ask for is made when it is asked for. */
 class AuthorFlow implements Flow {
@@ -95,6 +115,8 @@ class AuthorFlow implements Flow {
   readonly sample: Flow["sample"];
   readonly roots: Flow["roots"];
   readonly step: Flow["step"];
+  readonly until: Flow["until"];
+  readonly background: Flow["background"];
   readonly supports: Flow["supports"];
   readonly progress: Flow["progress"];
   readonly caller: Principal | null;
@@ -111,6 +133,8 @@ class AuthorFlow implements Flow {
     this.sample = own.sample;
     this.roots = own.roots;
     this.step = own.step;
+    this.until = own.until;
+    this.background = own.background;
     this.supports = own.supports;
     this.progress = own.progress;
     this.caller = caller;

@@ -5,7 +5,7 @@ import { type PreparedForm, prepareForm } from "../protocol/form/index.ts";
 import { type AnswerBreach, rootsBreach, samplingBreach, samplingResultBreach } from "../protocol/sampling.ts";
 import type { FormSchema, InputRequest, Json, QuestionKind, SamplingParams } from "../protocol/types.ts";
 import type { Parsed, Question, Verdict } from "../replay/question.ts";
-import type { AskOptions, ConfirmOptions, FormQuestion, FormSchemaInput, UrlQuestion } from "./types.ts";
+import type { AskOptions, ConfirmOptions, FormQuestion, FormSchemaInput, UntilOptions, UrlQuestion } from "./types.ts";
 
 /** Longest key, in characters: it travels in every state. */
 const MAX_KEY_LENGTH = 200;
@@ -69,10 +69,7 @@ export function confirmQuestion(key: string, message: string, options: ConfirmOp
 export function urlQuestion(key: string, question: UrlQuestion): Question {
   checkText(key, "message", question.message);
   checkUrl(key, question.url);
-  for (const field of ["waitMs", "pollMs", "everyMs"] as const) {
-    const ms = question[field];
-    if (ms !== undefined && !(ms >= 0)) throw invalid(key, field, "must be a duration in ms");
-  }
+  checkDurations(key, question);
   return elicitation(key, "url", question, {
     request: { method: "elicitation/create", params: { mode: "url", message: question.message, url: question.url } },
     fields: [],
@@ -147,6 +144,13 @@ function verdictOn(breach: AnswerBreach | undefined, content: Json | undefined):
   return breach === undefined
     ? { ok: true, value: content }
     : { ok: false, reason: `${breach.field} ${breach.reason}` };
+}
+
+export function checkDurations(key: string, given: UntilOptions): void {
+  for (const field of ["waitMs", "pollMs", "everyMs"] as const) {
+    const ms = given[field];
+    if (ms !== undefined && !(ms >= 0)) throw invalid(key, field, "must be a duration in ms");
+  }
 }
 
 function checkUrl(key: string, url: unknown): void {

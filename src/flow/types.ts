@@ -2,7 +2,7 @@ import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type { FormValue } from "../protocol/form/index.ts";
 import type { FormSchema, Json, Root, SamplingParams, SamplingResult } from "../protocol/types.ts";
 import type { Outcome } from "../replay/question.ts";
-import type { RetryOptions, StepContext } from "../replay/types.ts";
+import type { BackgroundOptions, RetryOptions, StepContext } from "../replay/types.ts";
 import type { Principal } from "../state/index.ts";
 
 /** A form's schema: any Standard Schema with a JSON Schema form (zod, valibot, arktype), or the wire schema itself. */
@@ -47,6 +47,15 @@ export interface UrlQuestion extends AskOptions {
    */
   readonly pollMs?: number;
   /** With `until`: pause between two looks, in ms. Default 500. */
+  readonly everyMs?: number;
+}
+
+export interface UntilOptions {
+  /** Time in all, in ms. Default 600,000. */
+  readonly waitMs?: number;
+  /** How long one round may wait before it answers "still waiting", in ms. Default 25,000. A task waits in no process. */
+  readonly pollMs?: number;
+  /** Pause between two looks within a round, in ms. Default 500. */
   readonly everyMs?: number;
 }
 
@@ -112,9 +121,24 @@ export interface Flow {
   roots(key: string, options?: AskOptions): Promise<Root[]>;
   /** The same questions, returning `{ action: "accept" | "decline" | "cancel" | "invalid" }` for authors who branch. */
   readonly outcome: OutcomeQuestions;
+  /**
+   * Waits for something that ends elsewhere, such as another person's word: `true` once `done` says so, `false` when the time
+   * is up. In rounds it asks nothing meanwhile (A7); in a task it holds no process, and looks less often the longer it lasts.
+   */
+  until(
+    key: string,
+    done: (signal: AbortSignal) => boolean | Promise<boolean>,
+    options?: UntilOptions,
+  ): Promise<boolean>;
   /** Runs `fn` once and remembers what it returned (as JSON reads it back), or how it failed (`StepFailed`). */
   step<T>(key: string, fn: (context: StepContext) => T | Promise<T>, options?: StepOptions): Promise<Recorded<T>>;
-  /** Ends when the client goes away (I6). */
+  /**
+   * Turns the rest of the call into a task of the tasks extension: the client gets a task instead of a result, and the
+   * flow goes on here, questions included, whoever waits for it (section H). Once per flow, at its top level.
+   * @returns `true` once it runs as a task; `false` in the foreground, where `otherwise` allows that.
+   */
+  background(options?: BackgroundOptions): Promise<boolean>;
+  /** Ends when the client goes away (I6); in a task, when it is cancelled, expired or goes on elsewhere. */
   readonly signal: AbortSignal;
   /** The verified caller; `null` when nobody authenticated. */
   readonly caller: Principal | null;

@@ -72,6 +72,11 @@ export class Activities {
     );
   }
 
+  /** Enters what needs no work, in its turn. */
+  note(key: string, value: Json, settler: Settler): void {
+    this.#hold(key, async () => ({ entry: { type: "step", key, value } }), settler);
+  }
+
   start(): void {
     if (!this.#host.mayStart()) return;
     for (const run of this.#held.splice(0)) run();

@@ -2,13 +2,15 @@ import type { Json } from "../protocol/types.ts";
 import type { Outcome, Question } from "./question.ts";
 import { Run } from "./run.ts";
 import type { StepFunction } from "./step.ts";
-import type { Deps, RetryOptions, RunInput, RunOutcome, WaitOptions } from "./types.ts";
+import type { BackgroundOptions, Deps, RetryOptions, RunInput, RunOutcome, WaitOptions } from "./types.ts";
 
 /** What a flow may do to its run. */
 export interface Asker {
   ask(question: Question): Promise<Outcome<unknown>>;
   step(key: string, fn: StepFunction, retry: RetryOptions): Promise<Json | undefined>;
   wait(key: string, options: WaitOptions): Promise<boolean>;
+  /** Hands the rest of the flow over: `true` once it runs there, `false` where it goes on in the foreground. */
+  background(options: BackgroundOptions): Promise<boolean>;
   /** The flow waits for `key`: what it was asked for matters. */
   awaited(key: string): void;
   /** The round has ended: whatever still runs is a stray. */

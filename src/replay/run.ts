@@ -4,6 +4,7 @@ import { missingCapabilities, requiredCapabilities } from "../protocol/capabilit
 import type { ClientCapabilities, Json } from "../protocol/types.ts";
 import { Activities, type Settler, settleStep } from "./activities.ts";
 import { type Ruling, rule } from "./answering.ts";
+import { BACKGROUND_KEY, handedOver, nowhereToRun, TASKS_MISSING, twiceInBackground } from "./background.ts";
 import { shortText } from "./complaint.ts";
 import {
   duplicateKey,
@@ -19,8 +20,9 @@ import type { Outcome, Question } from "./question.ts";
 import { ReleaseOrder } from "./release.ts";
 import { abortSignalOf } from "./signal.ts";
 import type { StepFunction } from "./step.ts";
-import type { Deps, RetryOptions, RunInput, RunOutcome, WaitOptions } from "./types.ts";
+import type { BackgroundOptions, Deps, RetryOptions, RunInput, RunOutcome, WaitOptions } from "./types.ts";
 
+type Operation = "step" | "wait" | "background";
 type Settle = (outcome: Outcome<unknown>) => void;
 
 /**
@@ -42,6 +44,7 @@ export class Run<R> {
   readonly #open = new Map<string, Asked>();
   readonly #activities: Activities;
   readonly #missing: ClientCapabilities[] = [];
+  #handOver: BackgroundOptions | undefined;
   #end: RunOutcome<R> | undefined;
   /** Answers being checked by an asynchronous validator. */
   #checking = 0;
@@ -126,8 +129,23 @@ export class Run<R> {
   /** Waits for something that ends elsewhere: `true` when it is done, `false` when the time is up. */
   async wait(key: string, options: WaitOptions): Promise<boolean> {
     const sinceMs = this.#before.get(key)?.sinceMs ?? this.#deps.now();
-    const done = this.#perform(key, "wait", (settler) => this.#activities.wait(key, options, sinceMs, settler));
+    const pollMs = Math.min(options.pollMs, this.#input.longestWaitMs ?? Number.POSITIVE_INFINITY);
+    const own = { ...options, pollMs };
+    const done = this.#perform(key, "wait", (settler) => this.#activities.wait(key, own, sinceMs, settler));
     return (await done) === true;
+  }
+
+  async background(options: BackgroundOptions): Promise<boolean> {
+    if (this.#asked.has(BACKGROUND_KEY)) this.#fail(twiceInBackground());
+    const place = this.#input.background ?? "unsupported";
+    const inTask = this.#perform(BACKGROUND_KEY, "background", (settler) => {
+      if (place === "available") this.#handOver = options;
+      else if (place === "here") this.#activities.note(BACKGROUND_KEY, true, settler);
+      else if (options.otherwise === "foreground") this.#activities.note(BACKGROUND_KEY, false, settler);
+      else if (place === "undeclared") this.#missing.push(TASKS_MISSING);
+      else this.#fail(nowhereToRun());
+    });
+    return (await inTask) === true;
   }
 
   awaited(key: string): void {
@@ -138,7 +156,7 @@ export class Run<R> {
     return this.#end !== undefined;
   }
 
-  #perform(key: string, operation: "step" | "wait", begin: (settler: Settler) => void): Promise<Json | undefined> {
+  #perform(key: string, operation: Operation, begin: (settler: Settler) => void): Promise<Json | undefined> {
     return new Promise((resolve, reject) => {
       if (!this.#use(key, operation)) return;
       const at = this.#position.get(key);
@@ -150,7 +168,7 @@ export class Run<R> {
   }
 
   /** Registers a key, at call time and before any await, so that serial and concurrent authoring record alike. */
-  #use(key: string, operation: "question" | "step" | "wait"): boolean {
+  #use(key: string, operation: Operation | "question"): boolean {
     if (this.#end !== undefined) {
       this.#input.onEvent({ type: "stray", key, operation });
       return false;
@@ -303,7 +321,9 @@ export class Run<R> {
         graceSpentAt = seen;
         const { divergenceGraceMs } = this.#input.limits;
         await Promise.race([this.#progress(), this.#deps.sleep(divergenceGraceMs, abortSignalOf(this.#input.signal))]);
-      } else if (this.#open.size + this.#activities.waits.length > 0) {
+      } else if (this.#handOver !== undefined && this.#open.size + this.#missing.length === 0) {
+        this.#finish(handedOver(this.#handOver, this.#journal, this.#activities.waits));
+      } else if (this.#open.size + this.#activities.waits.length + this.#missing.length > 0) {
         this.#finish(
           pauseWith(this.#open, this.#activities.waits, this.#missing, this.#journal, this.#input.limits.questions),
         );

@@ -49,7 +49,7 @@ export async function runStep(
 
 function contextOf(key: string, attempt: number, signal: RunSignal, deps: Deps): StepContext {
   return {
-    // A digest, and few steps look at it.
+    // Few steps look at either.
     get idempotencyKey() {
       return deps.idempotencyKey(key);
     },

@@ -35,7 +35,7 @@ export interface Limits {
 
 /** What the engine tells an observer. Never an answer, never a step's value. */
 export type RunEvent =
-  | { readonly type: "stray"; readonly key: string; readonly operation: "question" | "step" | "wait" }
+  | { readonly type: "stray"; readonly key: string; readonly operation: "question" | "step" | "wait" | "background" }
   | { readonly type: "unawaited_step" | "unawaited_question"; readonly key: string }
   | {
       readonly type: "asked_again";
@@ -43,6 +43,25 @@ export type RunEvent =
       readonly reason: "changed" | "invalid";
       readonly detail?: string;
     };
+
+/**
+ * What becomes of `flow.background()` in this run: the rest of the call can be handed over; it cannot, because the client
+ * did not declare the extension on this request (H3) or because nothing runs tasks of this kind; or this is the task.
+ */
+export type BackgroundPlace = "available" | "undeclared" | "unsupported" | "here";
+
+/** How a task is handed over. */
+export interface BackgroundOptions {
+  /** How long the task lives from its beginning, in ms; then it fails as expired (H20). Default: the server's. */
+  readonly ttlMs?: number;
+  /** How often a client should look, in ms (H19). Default: the server's. */
+  readonly pollIntervalMs?: number;
+  /**
+   * What to do for a client that did not declare the extension, or where nothing runs tasks: `"refuse"` the call (-32021,
+   * H5), or go on in the `"foreground"`, round by round. Default `"refuse"`.
+   */
+  readonly otherwise?: "refuse" | "foreground";
+}
 
 export interface RunInput {
   readonly journal: readonly Entry[];
@@ -52,6 +71,10 @@ export interface RunInput {
   readonly capabilities: ClientCapabilities | undefined;
   readonly limits: Limits;
   readonly signal: RunSignal;
+  /** Default `unsupported`. */
+  readonly background?: BackgroundPlace;
+  /** Longest time one run may spend on a wait, in ms, whatever the flow allows. Default: the flow's word counts. */
+  readonly longestWaitMs?: number;
   /** With a record of steps kept elsewhere: what earlier attempts at this very round finished, and where to write. */
   readonly record?: StepRecord;
   /** Stop at the first entry that settles, so that the caller can run again from the top. */
@@ -80,6 +103,13 @@ export type RunOutcome<R> =
       readonly requests: InputRequests;
       readonly journal: Entry[];
       readonly pending: Pending[];
+    }
+  /** The flow waits for nothing but to be handed over; the hand-over is on record in `journal`. */
+  | {
+      readonly kind: "background";
+      readonly options: BackgroundOptions;
+      readonly journal: Entry[];
+      readonly pending: readonly Pending[];
     }
   | { readonly kind: "missing_capability"; readonly required: ClientCapabilities }
   /** The flow broke a rule of replay; nothing it returned counts. */

@@ -29,7 +29,7 @@ export interface Concluded {
 
 /** Turns the engine's outcome into what the request is answered with, and reports it. */
 export function conclude<R>(
-  outcome: RoundOutcome<R>,
+  outcome: Exclude<RoundOutcome<R>, { kind: "background" }>,
   call: OpenedCall,
   scope: RoundScope,
   options: ResolvedOptions,
@@ -112,7 +112,7 @@ function ask(
   };
 }
 
-function returnedNothing(target: string): ParleyError {
+export function returnedNothing(target: string): ParleyError {
   const message = `"${target}" returned no result object. A tool returns { content: [...] }, a prompt { messages }, a resource { contents }.`;
   return new ParleyError("invalid_result", message, { details: { target } });
 }
@@ -123,7 +123,7 @@ function handMade(): ParleyError {
   return new ParleyError("invalid_question", message);
 }
 
-function tooManyRounds(limit: number): ParleyError {
+export function tooManyRounds(limit: number): ParleyError {
   const message = `This call has asked ${limit} times; the limit is ${limit} (limits.rounds). Ask more at once, or raise it.`;
   return new ParleyError("limit_exceeded", message, { details: { limit } });
 }

@@ -8,6 +8,14 @@ import { digest, digestFor } from "./digest.ts";
 /** Which step's function an asynchronous context belongs to. */
 const steps = new AsyncLocalStorage<string>();
 
+/**
+ * Runs what belongs to no step, wherever it is called from: a pool or a queue that a step's function uses may call back in
+ * that step's asynchronous context.
+ */
+export function outsideSteps<T>(run: () => T): T {
+  return steps.exit(run);
+}
+
 /** How the engine lets time pass; injected, so that a simulated world can own it. */
 export type Schedule = Pick<Deps, "afterMicrotasks" | "turn" | "sleep">;
 

@@ -9,6 +9,6 @@ export function digest(text: string): string {
 }
 
 /** The digest of a text for one use, so that the same text in another use has another. */
-export function digestFor(use: "call" | "answers" | "step" | "ticket", text: string): string {
+export function digestFor(use: "call" | "answers" | "step" | "ticket" | "task", text: string): string {
   return digest(`mcp-parley ${use}\0${text}`);
 }

@@ -49,6 +49,17 @@ export type ParleyEvent =
       readonly round: number;
       readonly attempt: number;
     })
+  /** A call goes on as a task. */
+  | (EventScope & { readonly type: "task_begun"; readonly callId: string; readonly round: number })
+  | (EventScope & {
+      readonly type: "task_ended";
+      readonly callId: string;
+      readonly round: number;
+      readonly status: "completed" | "failed" | "cancelled";
+      readonly error?: { readonly message: string };
+    })
+  /** Tasks could not be looked for, or a run of one ended without its end being stored; it is tried again. */
+  | { readonly type: "task_runner_failed"; readonly code?: string; readonly message: string }
   | (EventScope & { readonly type: "ledger_unavailable"; readonly message: string })
   | (EventScope & RunEvent);
 

@@ -58,7 +58,7 @@ function mountOne(mcpServer: McpServer, flow: AnyFlow, rounds: RoundServer): Mrt
 }
 
 function mountTool(mcpServer: McpServer, flow: ToolFlow, rounds: RoundServer): void {
-  const { inputSchema, version: _, singleUse: __, ...config } = flow.config;
+  const { inputSchema, version: _, singleUse: __, background: ___, ...config } = flow.config;
   const serve = (args: unknown, ctx: ServerContext): Promise<Served<CallToolResult>> =>
     serveCallback(
       mcpServer,
@@ -134,7 +134,10 @@ async function serveCallback<R>(
     throw new ParleyError("sdk_incompatible", `${method} reached a flow without passing Parley. Register flows last.`);
   }
   try {
-    return (await rounds.serve(flow, requestOf(mcpServer, method, exchange, ctx))) as Served<R>;
+    const result = (await rounds.serve(flow, requestOf(mcpServer, method, exchange, ctx))) as Served<R>;
+    if ((result as { resultType?: unknown }).resultType !== "task") return result;
+    exchange.answer = result;
+    return placeholder;
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     exchange.fault = error;

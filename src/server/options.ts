@@ -10,11 +10,13 @@ import {
   pooledRandom,
   type Sealer,
 } from "../state/index.ts";
+import type { TaskStore } from "../tasks/contract.ts";
 import { nodeSchedule, type Schedule } from "./deps.ts";
 import { type ParleyEvent, warnOnly } from "./events.ts";
 import { systemHoldClock } from "./hold-clock.ts";
 import { type LedgerOptions, type ResolvedLedger, resolveLedger } from "./ledger-options.ts";
 import type { HoldClock } from "./once.ts";
+import { type ResolvedTasks, resolveTasks, type TasksOptions } from "./tasks/options.ts";
 
 export interface ParleyLimits {
   /** Longest sealed state, in bytes. Default 65,536. */
@@ -59,6 +61,8 @@ export interface ParleyOptions {
   readonly ledger?: Ledger | LedgerOptions;
   /** With a ledger: `false` keeps it for flows that say `singleUse: true` only. Default `true`. */
   readonly singleUse?: boolean;
+  /** Runs what flows hand over with `flow.background()`: a task store, or a store with options. */
+  readonly tasks?: TaskStore | TasksOptions;
   /** `"every-step"`: run the flow again after every entry that settles, to find what replay would change. For tests. */
   readonly replay?: "when-needed" | "every-step";
   /** Told of every round, refusal and warning. Default: warnings become process warnings. */
@@ -86,6 +90,7 @@ export interface ResolvedOptions {
   readonly now: () => number;
   readonly ledger: ResolvedLedger | undefined;
   readonly singleUse: boolean;
+  readonly tasks: ResolvedTasks | undefined;
   /** How long a round is remembered: as long as its state may come back, and a delivery of it may run. */
   readonly keepMs: number;
   readonly holdClock: HoldClock;
@@ -147,6 +152,7 @@ export function resolveOptions(options: ParleyOptions): ResolvedOptions {
     now: options.now ?? Date.now,
     ledger,
     singleUse: options.singleUse ?? true,
+    tasks: options.tasks && resolveTasks(options.tasks, options.callers),
     keepMs: limits.roundTtlMs + limits.clockSkewMs + (ledger?.leaseMs ?? 0) + (ledger?.waitMs ?? 0),
     holdClock: options.holdClock ?? systemHoldClock,
     schedule: options.schedule ?? nodeSchedule,

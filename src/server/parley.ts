@@ -1,10 +1,15 @@
 import type { McpServer } from "@modelcontextprotocol/server";
+import { ParleyError } from "../errors.ts";
 import type { AnyFlow } from "../flow/define.ts";
 import { mount } from "./mount.ts";
 import { createHandler, type ParleyHandler } from "./native/handler.ts";
 import type { HandlerOptions } from "./native/options.ts";
 import { type ParleyOptions, resolveOptions } from "./options.ts";
 import { RoundServer } from "./serve.ts";
+import { TaskDesk } from "./tasks/desk.ts";
+import { TaskMethods } from "./tasks/methods.ts";
+import { mountTasks } from "./tasks/mount.ts";
+import { TaskRunner } from "./tasks/runner.ts";
 import { createTickets, type TicketOptions, type Tickets } from "./tickets.ts";
 
 export interface Parley {
@@ -21,6 +26,14 @@ export interface Parley {
    */
   handler(options: HandlerOptions): ParleyHandler;
   /**
+   * Runs tasks of these tools here, from now on. `register` and `handler` do it, too: call it where a process must go on
+   * with tasks before its first request, or serves none. Needs the option `tasks`.
+   * @throws ParleyError `configuration`
+   */
+  runTasks(flows: readonly AnyFlow[]): void;
+  /** Lets running tasks end (`tasks.drainMs`), gives back the rest, and takes no more. Call it on SIGTERM. */
+  close(): Promise<void>;
+  /**
    * Links that only the call's own caller can complete. Needs the option `ledger`.
    * @throws ParleyError `configuration`
    */
@@ -35,13 +48,28 @@ export interface Parley {
  */
 export function createParley(options: ParleyOptions = {}): Parley {
   const resolved = resolveOptions(options);
-  const rounds = new RoundServer(resolved);
+  const { tasks } = resolved;
+  const desk = tasks && new TaskDesk({ ...resolved, tasks });
+  const runner = tasks && desk && new TaskRunner(desk, { ...resolved, tasks });
+  const rounds = new RoundServer(resolved, desk);
+  const methods = desk && new TaskMethods(desk, (authInfo) => rounds.principal(authInfo));
   const prefixes = resolved.ring.ids.map((id) => `p1.${id}.`);
   const isOurs = (state: string) => prefixes.some((prefix) => state.startsWith(prefix));
-  const register = (mcpServer: McpServer, flows: readonly AnyFlow[]) => mount(mcpServer, flows, rounds, isOurs);
+  const register = (mcpServer: McpServer, flows: readonly AnyFlow[]) => {
+    mount(mcpServer, flows, rounds, isOurs);
+    if (methods === undefined) return;
+    mountTasks(mcpServer, methods);
+    runner?.add(flows);
+  };
   return {
     register,
-    handler: (own) => createHandler(own, rounds, register),
+    handler: (own) => createHandler(own, rounds, register, methods),
+    runTasks: (flows) => {
+      if (runner === undefined)
+        throw new ParleyError("configuration", "runTasks: createParley needs the option tasks.");
+      runner.add(flows);
+    },
+    close: async () => runner?.close(),
     tickets: (own) => createTickets(resolved, own),
     keyIds: resolved.ring.ids,
   };

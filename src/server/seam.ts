@@ -23,6 +23,8 @@ export interface Exchange {
   readonly params: Readonly<Record<string, unknown>>;
   /** The state the request carried, if it is one of ours: kept from the SDK's own verification. */
   readonly state: string | undefined;
+  /** Set by a callback whose result must reach the wire as it is: a task, which is no result of a tool (H7). */
+  answer?: unknown;
   /** Set by a callback whose fault must reach the wire as it is. */
   fault?: unknown;
 }
@@ -70,7 +72,7 @@ export function openSeam(mcpServer: McpServer, method: MrtrMethod, isOurs: (stat
     exchanges.set(ctx.mcpReq.signal, exchange);
     const result = await inner(request, state === undefined ? ctx : withoutState(ctx));
     if (exchange.fault !== undefined) throw exchange.fault;
-    return result;
+    return exchange.answer ?? result;
   };
   wrapped.add(outer);
   handlers.set(method, outer);

@@ -3,11 +3,13 @@ import { ParleyError } from "../errors.ts";
 import { createFlow } from "../flow/flow.ts";
 import { isObject } from "../internal/json.ts";
 import type { CallState } from "../journal/entry.ts";
+import { declaresTasks } from "../protocol/tasks.ts";
 import type { InputRequired } from "../protocol/types.ts";
-import { runRound } from "../replay/round.ts";
+import { type RoundOutcome, runRound } from "../replay/round.ts";
 import type { RunSignal } from "../replay/signal.ts";
-import type { StepRecord } from "../replay/types.ts";
+import type { BackgroundPlace, StepRecord } from "../replay/types.ts";
 import { type Binding, digestParams, type Principal } from "../state/index.ts";
+import { named } from "../tasks/guard.ts";
 import { type Concluded, conclude, type RoundScope } from "./conclude.ts";
 import { handOver } from "./delivery.ts";
 import { nodeDeps } from "./deps.ts";
@@ -16,15 +18,19 @@ import { type OpenedCall, openCall } from "./open-call.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { invalidParams, serverFault, unauthenticated } from "./refusals.ts";
 import type { RoundRequest, ServedFlow } from "./request.ts";
+import type { TaskDesk } from "./tasks/desk.ts";
 
 /** Serves one round: opens the state, runs the flow, seals the next state; once, where a ledger says so. */
 export class RoundServer {
   readonly #options: ResolvedOptions;
   readonly #once: OnceServer | undefined;
+  readonly #tasks: TaskDesk | "here" | undefined;
   #warnedAboutSubject = false;
 
-  constructor(options: ResolvedOptions) {
+  /** @param tasks Where calls go that go on as tasks; `"here"`: every call counts as one already. */
+  constructor(options: ResolvedOptions, tasks?: TaskDesk | "here") {
     this.#options = options;
+    this.#tasks = tasks;
     this.#once = options.ledger && new OnceServer(options, options.ledger);
   }
 
@@ -54,7 +60,7 @@ export class RoundServer {
       const { audience } = this.#options;
       return {
         audience,
-        principal: this.#principal(authInfo),
+        principal: this.principal(authInfo),
         method,
         target,
         paramsDigest: digestParams(method, params),
@@ -64,7 +70,8 @@ export class RoundServer {
     }
   }
 
-  #principal(authInfo: AuthInfo | undefined): Principal | null {
+  /** Who calls. @throws ProtocolError */
+  principal(authInfo: AuthInfo | undefined): Principal | null {
     if (authInfo === undefined) {
       if (this.callersRequired) throw unauthenticated();
       return null;
@@ -107,14 +114,42 @@ export class RoundServer {
         capabilities: request.checkCapabilities ? (capabilities ?? {}) : undefined,
         limits: this.#options.runLimits,
         signal,
+        background: this.#place(request),
         ...(record !== undefined && { record }),
         replay: this.#options.replay,
         onEvent: (event) => this.#options.onEvent({ ...event, method, target }),
       },
       nodeDeps(callId, this.#options.now, this.#options.schedule),
     );
+    if (outcome.kind === "background") return this.#handOver(outcome, flow, request, caller, call.state);
     const scope: RoundScope = { method, target, binding, version: flow.version, signal };
     return conclude(outcome, call, scope, this.#options);
+  }
+
+  /** Only what this very request declared counts (H3, H35), and only tools can become tasks (H4). */
+  #place({ method, capabilities, checkCapabilities }: RoundRequest): BackgroundPlace {
+    if (this.#tasks === "here") return "here";
+    if (this.#tasks === undefined || method !== "tools/call") return "unsupported";
+    return checkCapabilities && declaresTasks(capabilities) ? "available" : "undeclared";
+  }
+
+  async #handOver(
+    { options, journal, pending }: RoundOutcome<unknown> & { kind: "background" },
+    { version }: ServedFlow<unknown>,
+    { method, target, params, capabilities = {} }: RoundRequest,
+    caller: Principal | null,
+    before: CallState,
+  ): Promise<Concluded> {
+    const { callId, round } = before;
+    const own = params as Readonly<Record<string, unknown>>;
+    try {
+      const handOver = { target, params: own, caller, capabilities, options, before, version, journal, pending };
+      const value = await (this.#tasks as TaskDesk).begin(handOver);
+      this.#options.onEvent({ type: "task_begun", method, target, callId, round });
+      return { delivery: { type: "result", value } };
+    } catch (error) {
+      return { delivery: { type: "fault", error: serverFault(named(error)) }, unfinished: true };
+    }
   }
 }
 

@@ -92,10 +92,18 @@ export function encodeBinding(binding: Binding): EncodedBinding {
     throw new ParleyError("configuration", `A params digest has ${DIGEST_BYTES} bytes, not ${paramsDigest.length}.`);
   }
   const audience = field(binding.audience);
-  const principal =
-    who === null ? "anonymous;" : `principal;${field(who.issuer)}${field(who.subject)}${field(who.clientId)}`;
+  const principal = encodePrincipal(who);
   const target = `${binding.method};${field(binding.target)}`;
   return { audience, principal, target, paramsDigest, text: audience + principal + target };
+}
+
+/** A caller of a service, in a form that no two callers share. */
+export function principalText(audience: string, principal: Principal | null): string {
+  return field(audience) + encodePrincipal(principal);
+}
+
+function encodePrincipal(who: Principal | null): string {
+  return who === null ? "anonymous;" : `principal;${field(who.issuer)}${field(who.subject)}${field(who.clientId)}`;
 }
 
 /** Length-prefixed, so that fields put together cannot be cut in another place; an absent one differs from "". */

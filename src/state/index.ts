@@ -5,6 +5,7 @@ export {
   digestParams,
   MAX_PARAMS_DEPTH,
   type Principal,
+  principalText,
 } from "./binding.ts";
 export { type Box, createBox } from "./box.ts";
 export {

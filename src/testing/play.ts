@@ -77,6 +77,7 @@ export function startFlow<F extends AnyFlow>(flow: F, options: PlayOptions = {})
       ...(options.replay !== undefined && { replay: options.replay }),
       ...(options.ledger !== undefined && { ledger: options.ledger }),
     }),
+    "here",
   );
   const rounds: PlayedRound<ResultOf<F>>[] = [];
   const { method, target, params: own } = requestOf(flow, options);

@@ -12,7 +12,19 @@ import { list, readResults, suite, version } from "./suite.mjs";
 
 const SUITE = "0.2.0-alpha.12";
 const REVISION = "2026-07-28";
-const SCENARIOS = { server: 40, client: 33 };
+const SCENARIOS = { server: 40, tasks: 9, client: 33 };
+/** Of the tasks extension; a tenth is skipped by the suite itself. */
+const TASKS = [
+  "tasks-lifecycle",
+  "tasks-capability-negotiation",
+  "tasks-wire-fields",
+  "tasks-request-state-removal",
+  "tasks-mrtr-input",
+  "tasks-request-headers",
+  "tasks-dispatch-and-envelope",
+  "tasks-required-task-error",
+  "tasks-mrtr-composition",
+];
 const MOUNTS = ["sdk", "native"];
 const RESULTS = `${WORK}results`;
 const only = process.argv.slice(2);
@@ -22,9 +34,13 @@ rmSync(RESULTS, { recursive: true, force: true });
 mkdirSync(RESULTS, { recursive: true });
 build();
 
+const nothing = `${RESULTS}/no-expected-failures.yaml`;
+writeFileSync(nothing, "server: []\nclient: []\n");
+
 const started = Date.now();
 const sides = [];
 for (const mount of MOUNTS) sides.push(report("server", await runServer(mount), `server-${mount}`));
+for (const mount of MOUNTS) sides.push(report("tasks", await runTasks(mount), `tasks-${mount}`));
 sides.push(report("client", await runClient(), "client"));
 const passed = sides.reduce((sum, side) => sum + side.passed, 0);
 const failed = sides.reduce((sum, side) => sum + side.failed, 0);
@@ -38,8 +54,6 @@ if (process.env.CI) {
 
 /** With an empty list of expected failures the suite counts warnings, too; without the list it ignores them. */
 async function runServer(mount) {
-  const nothing = `${RESULTS}/no-expected-failures.yaml`;
-  writeFileSync(nothing, "server: []\nclient: []\n");
   const names = await wanted("server");
   const fixtures = await import(`${BUILT}server/start.js`);
   const { url, close } = await fixtures.MOUNTS[mount]();
@@ -49,6 +63,22 @@ async function runServer(mount) {
   for (const some of scope) runs.push(await suite(...shared, ...some, "--expected-failures", nothing));
   await close();
   return { names, failed: runs.filter(({ code }) => code !== 0) };
+}
+
+/** Extension scenarios belong to no revision, so they are named one by one. */
+async function runTasks(mount) {
+  const names = only.length === 0 ? TASKS : TASKS.filter((name) => only.includes(name));
+  if (names.length === 0) return { names, failed: [] };
+  const fixtures = await import(`${BUILT}server/start.js`);
+  const { url, close } = await fixtures.MOUNTS[mount]();
+  const shared = ["server", "--url", url, "-o", `${RESULTS}/tasks-${mount}`, "--expected-failures", nothing];
+  const failed = [];
+  for (const name of names) {
+    const run = await suite(...shared, "--scenario", name);
+    if (run.code !== 0) failed.push(run);
+  }
+  await close();
+  return { names, failed };
 }
 
 /** One process of the suite per scenario: only then does it mind how the client ended. */

@@ -12,6 +12,10 @@ import * as connectAccountServer from "../../examples/connect-account/server.ts"
 import * as deployApproval from "../../examples/deploy-approval/client.ts";
 import * as deployApprovalServer from "../../examples/deploy-approval/server.ts";
 import * as embeddedHost from "../../examples/embedded-host/client.ts";
+import * as fourEyes from "../../examples/four-eyes/client.ts";
+import * as fourEyesServer from "../../examples/four-eyes/server.ts";
+import * as release from "../../examples/release/client.ts";
+import * as releaseServer from "../../examples/release/server.ts";
 import * as repositoryDeletion from "../../examples/repository-deletion/client.ts";
 import * as repositoryDeletionServer from "../../examples/repository-deletion/server.ts";
 import * as resourceThatAsks from "../../examples/resource-that-asks/client.ts";
@@ -51,6 +55,8 @@ const STORIES: Record<string, Served & { check: (url: string) => Promise<void> }
   booking: { ...bookingServer, ...booking },
   "connect-account": { ...quickConnectAccount, check: connectAccount.check },
   "summary-by-sampling": { ...summaryBySamplingServer, ...summaryBySampling },
+  release: { ...releaseServer, ...release },
+  "four-eyes": { ...fourEyesServer, ...fourEyes },
   "resource-that-asks": { ...resourceThatAsksServer, ...resourceThatAsks },
 };
 

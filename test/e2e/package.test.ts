@@ -66,6 +66,9 @@ const VALUES: Record<string, string[]> = {
     "startFlow",
     "yes",
   ],
+  "./tasks/memory": ["memoryTasks"],
+  "./tasks/postgres": ["postgresTasks"],
+  "./tasks/sqlite": ["sqliteTasks"],
   "./ledger/memory": ["memoryLedger"],
   "./ledger/sqlite": ["sqliteLedger"],
   "./ledger/redis": ["redisLedger"],
@@ -86,13 +89,13 @@ describe("package", () => {
   it("what createParley and parley.handler return has these members", async () => {
     const { createParley } = (await import(`${process.cwd()}/dist/index.js`)) as typeof import("../../src/index.ts");
     const parley = createParley({ callers: "anonymous", onEvent: () => undefined });
-    expect(Object.keys(parley).sort()).toEqual(["handler", "keyIds", "register", "tickets"]);
+    expect(Object.keys(parley).sort()).toEqual(["close", "handler", "keyIds", "register", "runTasks", "tickets"]);
     const handler = parley.handler({ name: "s", version: "1" });
     expect(Object.keys(handler).sort()).toEqual(["close", "fetch", "listener", "notify"]);
   });
 
   it("asks nobody to install a store's client", () => {
-    for (const name of ["better-sqlite3", "ioredis", "pg"])
+    for (const name of ["better-sqlite3", "graphile-worker", "ioredis", "pg"])
       expect(manifest.peerDependenciesMeta?.[name]?.optional).toBe(true);
   });
 

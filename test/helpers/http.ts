@@ -90,7 +90,7 @@ export async function rpc(
     sampling: { tools: {} },
     roots: {},
   };
-  const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": capabilities };
+  const _meta = { ...(params["_meta"] as object), ...META, "io.modelcontextprotocol/clientCapabilities": capabilities };
   const response = await fetch(url, {
     method: "POST",
     headers: {

@@ -46,7 +46,7 @@ export async function scripted(reply: (request: Seen, count: number) => Reply | 
     requests.push(request);
     const answer = await reply(request, requests.length);
     if (answer === "silence") return;
-    const body = isObject(answer) && "error" in answer ? answer : { result: answer };
+    const body = isObject(answer) && "error" in answer && !("resultType" in answer) ? answer : { result: answer };
     await far.send({ jsonrpc: "2.0", id: request.id, ...body } as JSONRPCMessage);
   };
   await far.start();

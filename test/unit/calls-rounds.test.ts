@@ -90,14 +90,14 @@ test("B16, B17: capabilities are what the responders give, asked once per call a
   await calls.callTool({ name });
   await expect(calls.callTool({ name })).rejects.toMatchObject({ code: "invalid_interim" });
   const declared = peer.requests.map(({ params }) => params._meta[CAPABILITIES]);
-  const extensions = { "x/y": {} };
+  const extensions = { "x/y": {}, "io.modelcontextprotocol/tasks": {} };
   const formOnly = { elicitation: { form: {} }, extensions };
   expect(declared).toEqual([formOnly, formOnly, { elicitation: { url: {} }, extensions }]);
 });
 
 test("B30 (field case): without responders nothing is declared, whatever the client was made with", async () => {
   const peer = await scripted(inOrder(done()));
-  await peer.calls().callTool({ name });
+  await peer.calls({ tasks: false }).callTool({ name });
   expect(peer.requests[0]?.params._meta[CAPABILITIES]).toEqual({});
 });
 

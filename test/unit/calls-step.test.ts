@@ -181,7 +181,8 @@ test("B30, L24: a saved call goes on in another process, days later", async () =
   const params = { name, arguments: { x: [1] }, _meta: { "a/b": 1 } };
   expect(second.requests[0]?.params).toMatchObject({ ...params, requestState: "s1" });
   expect(second.requests[0]?.params["inputResponses"]).toMatchObject({ a: accept({ env: "prod" }), b: accept() });
-  expect(second.requests[0]?.params._meta[CAPABILITIES]).toEqual({ elicitation: { form: {}, url: {} } });
+  const extensions = { "io.modelcontextprotocol/tasks": {} };
+  expect(second.requests[0]?.params._meta[CAPABILITIES]).toEqual({ elicitation: { form: {}, url: {} }, extensions });
   expect(seen).toEqual([
     [params, undefined, 1],
     [params, true, 2],

@@ -93,3 +93,61 @@ describe("E11 E12 L1 a link that leads to something: consent, then rounds that a
     expect(seen).toEqual(["step_failed", "step_failed"]);
   });
 });
+
+describe("A7, L1: flow.until waits for what ends elsewhere, by rounds that ask nothing", () => {
+  it("ends when it is done, and says when its time is up", async () => {
+    const clock = fakeClock();
+    const done = new Set<string>();
+    const both = flowOf((flow) =>
+      Promise.all([
+        flow.until("word", () => done.has("word"), { waitMs: 1_000, pollMs: 0 }),
+        flow.until("never", () => false, { waitMs: 1_000, pollMs: 0 }),
+      ]),
+    );
+    const call = startFlow(both, { clock });
+    expect(await call.next()).toMatchObject({ questions: {}, requestState: expect.any(String) });
+    done.add("word");
+    clock.advance(999);
+    expect((await call.next()).result).toBeUndefined();
+    // What was done stays done.
+    done.clear();
+    clock.advance(1);
+    expect((await call.next()).result).toEqual(text([true, false]));
+  });
+
+  it("refuses a duration that is none, and a key that is used", async () => {
+    const wrong = startFlow(flowOf((flow) => flow.until("w", () => true, { waitMs: -1 })));
+    await expect(wrong.next()).rejects.toMatchObject({ code: "invalid_question" });
+    const twice = startFlow(flowOf(async (flow) => [await flow.until("w", () => true), await flow.confirm("w", "W?")]));
+    await expect(twice.next()).rejects.toMatchObject({ data: { reason: "duplicate_key" } });
+  });
+});
+
+describe("H12: flow.background hands over once nothing else is open", () => {
+  it("counts as handed over where a flow is played in memory, and keeps its place over replays", async () => {
+    const flow = flowOf(async (flow) => {
+      const [first, , inTask] = await Promise.all([
+        flow.confirm("first", "First?"),
+        flow.step("beside", () => "done"),
+        flow.background(),
+      ]);
+      return [first, inTask, await flow.confirm("second", "Second?")];
+    });
+    for (const replay of ["when-needed", "every-step"] as const) {
+      const call = startFlow(flow, { replay });
+      expect(Object.keys((await call.next()).questions)).toEqual(["first"]);
+      expect(Object.keys((await call.next({ first: yes() })).questions)).toEqual(["second"]);
+      expect((await call.next({ second: yes() })).result).toEqual(text([true, true, true]));
+    }
+  });
+
+  it("refuses options that are none", async () => {
+    for (const options of [{ ttlMs: 0 }, { pollIntervalMs: 1.5 }, { otherwise: "elsewhere" as "refuse" }]) {
+      const call = startFlow(flowOf((flow) => flow.background(options)));
+      await expect(call.next()).rejects.toMatchObject({ code: "configuration" });
+      expect(() => tool("t", { background: options }, () => text("x"))).toThrow(
+        expect.objectContaining({ code: "configuration" }),
+      );
+    }
+  });
+});

@@ -76,7 +76,7 @@ export async function call(line: CallLine, io: Io, signal: AbortSignal): Promise
         policy === undefined
           ? surface
           : policyResponders(policy, surface, { about, onDecision, destructive: toolHarm(client) });
-      const setting = { method: line.method, params, server, responders, rounds, signal, recording };
+      const setting = { method: line.method, params, server, responders, rounds, signal, recording, onTask: io.err };
       const result = await drive(client, setting);
       return print(line, name, { result, ...told() }, io);
     } finally {
@@ -98,18 +98,26 @@ interface Drive {
   readonly rounds: Round[];
   readonly signal: AbortSignal;
   readonly recording: Recording | undefined;
+  /** Told how a task stands that the call has become. */
+  onTask(line: string): void;
 }
 
 async function drive(client: Client, setting: Drive): Promise<CallResults[MrtrMethod]> {
-  const { method, params, server, responders, rounds, signal, recording } = setting;
+  const { method, params, server, responders, rounds, signal, recording, onTask } = setting;
   const onEvent = (event: CallEvent) => {
     const ms = "ms" in event ? Math.round(event.ms) : 0;
     if (event.type === "interim") {
       rounds.push({ questions: event.questions.map(({ key }) => key), stateBytes: event.stateBytes, ms });
     } else if (event.type === "complete") rounds.push({ questions: [], stateBytes: 0, ms });
+    else if (event.type === "task" && event.status === "working") onTask(taskLine(event.statusMessage));
   };
   const calls = createCalls(client, { server, responders, onEvent, ...(recording && { recorder: recording }) });
   return (await calls.open(method, params, { signal })).run();
+}
+
+/** The server's words, made visible. */
+function taskLine(statusMessage: string | undefined): string {
+  return oneLine(`parley: the call goes on as a task${statusMessage === undefined ? "" : `: ${statusMessage}`}`);
 }
 
 /** @throws ParleyError `usage` */

@@ -33,7 +33,10 @@ export async function serve(specifier: string, flags: ServeFlags, io: Io, signal
   const module = await loadModule(specifier, io.cwd);
   const mount = mountFor(module, flags.mount);
   const parley = makeParley(module, { authenticated: verifier !== undefined, warn });
-  if (flags.stdio === true) return runStdio(await serverFactory(module, parley), out, signal, onError);
+  if (flags.stdio === true) {
+    await runStdio(await serverFactory(module, parley), out, signal, onError);
+    return parley.close();
+  }
 
   const { host, port } = flags;
   const endpoint = await makeEndpoint(module, parley, mount, { host, onError, ...(verifier && { verifier }) });
@@ -50,6 +53,7 @@ export async function serve(specifier: string, flags: ServeFlags, io: Io, signal
   out.write(`${oneLine(`Serving ${module.name} at ${serving.url}`)}\n`);
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await serving.stop();
+  await parley.close();
 }
 
 function makeParley(

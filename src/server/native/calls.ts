@@ -42,7 +42,7 @@ export class Calls {
     try {
       const args = await toolArguments(entry, request.params["arguments"]);
       result = await this.#serve(entry.flow, (flow) => entry.flow.run(args, flow), round);
-      if (result["resultType"] === "input_required") return result;
+      if (result["resultType"] === "input_required" || result["resultType"] === "task") return result;
       await checkOutput(entry, result);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
@@ -92,7 +92,7 @@ export class Calls {
   }
 }
 
-async function toolArguments({ input, flow }: ToolEntry, given: unknown): Promise<unknown> {
+export async function toolArguments({ input, flow }: ToolEntry, given: unknown): Promise<unknown> {
   if (input === undefined) return {};
   const checked = await validated(input, given ?? {});
   if ("value" in checked) return checked.value;
@@ -100,7 +100,7 @@ async function toolArguments({ input, flow }: ToolEntry, given: unknown): Promis
 }
 
 /** A30: of a complete result only, and not of an error. */
-async function checkOutput({ output, flow }: ToolEntry, result: Result): Promise<void> {
+export async function checkOutput({ output, flow }: ToolEntry, result: Result): Promise<void> {
   if (output === undefined || result["isError"] === true) return;
   const { structuredContent } = result;
   if (structuredContent === undefined) {
@@ -184,6 +184,7 @@ function wellFormed(responses: unknown): Record<string, unknown> {
   return responses;
 }
 
-function isAnswer(answer: unknown): boolean {
+/** Whether it can be an answer at all: an object, and not a wrapped one (A16). */
+export function isAnswer(answer: unknown): boolean {
   return isObject(answer) && !("method" in answer) && !("result" in answer);
 }

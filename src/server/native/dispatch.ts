@@ -1,7 +1,10 @@
 /** From a message that was read to its answer. */
-import { ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { CLIENT_CAPABILITIES_META_KEY, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { isObject } from "../../internal/json.ts";
+import type { TaskMethod } from "../../protocol/tasks.ts";
+import type { ClientCapabilities } from "../../protocol/types.ts";
 import type { RoundServer } from "../serve.ts";
+import type { TaskMethods } from "../tasks/methods.ts";
 import { ACCEPTED, type Answer, errorAnswer, idOf, type Refusal, resultAnswer, thrownAnswer } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import type { ModernRequest } from "./envelope.ts";
@@ -20,14 +23,16 @@ export class Dispatcher {
   readonly #sdk: SdkSide;
   readonly #registry: Registry;
   readonly #calls: Calls;
+  readonly #tasks: TaskMethods | undefined;
   readonly #writer: ResultWriter;
   readonly #onError: (error: unknown) => void;
   /** Results that are the same for every request, by method: JSON. */
   readonly #fixed = new Map<string, string>();
 
-  constructor(options: ResolvedHandler, sdk: SdkSide, rounds: RoundServer) {
+  constructor(options: ResolvedHandler, sdk: SdkSide, rounds: RoundServer, tasks: TaskMethods | undefined) {
     this.#sdk = sdk;
     this.#registry = new Registry(options.flows, sdk.makeServer(), options.readHint);
+    this.#tasks = tasks;
     this.#calls = new Calls(this.#registry, rounds);
     this.#writer = new ResultWriter(options.info);
     this.#onError = options.onError;
@@ -82,9 +87,20 @@ export class Dispatcher {
       case "resources/templates/list":
       case "server/discover":
         return this.#answerFixed(request);
+      case "tasks/get":
+      case "tasks/update":
+      case "tasks/cancel":
+        return this.#written(id, this.#serveTask(method, request, exchange));
       default:
         return HANDED_OVER;
     }
+  }
+
+  async #serveTask(method: TaskMethod, { params }: ModernRequest, { authInfo }: Exchange) {
+    const capabilities = params._meta[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities;
+    const { inputResponses } = params;
+    // Only in the methods that are answered where there are tasks.
+    return (this.#tasks as TaskMethods).serve({ method, params, inputResponses, capabilities, authInfo });
   }
 
   async #written(id: ModernRequest["id"], served: Promise<Record<string, unknown>>): Promise<Answer> {

@@ -3,6 +3,7 @@ import type { AuthInfo, McpServer, ServerNotifier } from "@modelcontextprotocol/
 import { messageOf, ParleyError } from "../../errors.ts";
 import type { AnyFlow } from "../../flow/define.ts";
 import type { RoundServer } from "../serve.ts";
+import type { TaskMethods } from "../tasks/methods.ts";
 import { PendingBytes } from "./body.ts";
 import type { Core } from "./core.ts";
 import { Dispatcher } from "./dispatch.ts";
@@ -32,13 +33,14 @@ export function createHandler(
   options: HandlerOptions,
   rounds: RoundServer,
   register: (mcpServer: McpServer, flows: readonly AnyFlow[]) => void,
+  tasks: TaskMethods | undefined,
 ): ParleyHandler {
   const resolved = resolveHandler(options);
   const sdk = new SdkSide(resolved, (mcpServer) => register(mcpServer, resolved.flows));
   const core: Core = {
     options: resolved,
     guard: new Guard(resolved),
-    dispatcher: makeDispatcher(resolved, sdk, rounds),
+    dispatcher: makeDispatcher(resolved, sdk, rounds, tasks),
     sdk,
     pending: new PendingBytes(resolved.limits.maxPendingBytes),
     callersRequired: rounds.callersRequired,
@@ -59,9 +61,14 @@ export function createHandler(
   };
 }
 
-function makeDispatcher(options: ResolvedHandler, sdk: SdkSide, rounds: RoundServer): Dispatcher {
+function makeDispatcher(
+  options: ResolvedHandler,
+  sdk: SdkSide,
+  rounds: RoundServer,
+  tasks: TaskMethods | undefined,
+): Dispatcher {
   try {
-    return new Dispatcher(options, sdk, rounds);
+    return new Dispatcher(options, sdk, rounds, tasks);
   } catch (error) {
     if (error instanceof ParleyError) throw error;
     throw new ParleyError("configuration", `handler: ${messageOf(error)}`, { cause: error });

@@ -1,6 +1,7 @@
 /** What does not depend on a request, made once: who serves a name, its checks, its headers. */
 import type { CacheHint, McpServer, StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type { AnyFlow, PromptFlow, ResourceFlow, ToolFlow } from "../../flow/define.ts";
+import { TASK_METHODS, TASKS_EXTENSION } from "../../protocol/tasks.ts";
 import type { ParamHeader } from "./headers.ts";
 import { paramHeaders } from "./param-headers.ts";
 
@@ -68,13 +69,14 @@ export class Registry {
 }
 
 function methodsOf(sdk: McpServer): ReadonlySet<string> {
-  const { tools, prompts, resources, completions } = sdk.server.getCapabilities();
+  const { tools, prompts, resources, completions, extensions } = sdk.server.getCapabilities();
   return new Set([
     "server/discover",
     "subscriptions/listen",
     ...(tools ? ["tools/list", "tools/call"] : []),
     ...(prompts ? ["prompts/list", "prompts/get"] : []),
     ...(resources ? ["resources/list", "resources/templates/list", "resources/read"] : []),
+    ...(extensions !== undefined && TASKS_EXTENSION in extensions ? TASK_METHODS : []),
     ...(completions ? ["completion/complete"] : []),
   ]);
 }

@@ -12,10 +12,12 @@ import {
 } from "@modelcontextprotocol/server";
 import { createParley, type ParleyHandler } from "../../../src/index.ts";
 import { byKind } from "../../../src/server/native/options.ts";
+import { memoryTasks } from "../../../src/tasks/memory.ts";
 import { collectFlows } from "./as-flows.ts";
 import { askFlows, diagnosticFlows } from "./ask-flows.ts";
 import { type Notify, registerPlainTools } from "./plain-tools.ts";
 import { registerPromptsAndResources } from "./prompts-and-resources.ts";
+import { taskFlows } from "./task-flows.ts";
 
 export interface FixtureServer {
   readonly url: string;
@@ -25,7 +27,8 @@ export interface FixtureServer {
 /** The two ways to serve flows, each with all of the suite's fixtures. */
 export const MOUNTS = { sdk: startOnSdk, native: startNative } as const;
 
-const parley = () => createParley({ keys: [randomBytes(32)], callers: "anonymous", onEvent: () => {} });
+const parley = () =>
+  createParley({ keys: [randomBytes(32)], callers: "anonymous", tasks: memoryTasks(), onEvent: () => {} });
 
 /** An ordinary `McpServer` per request, with flows on it. */
 async function startOnSdk(): Promise<FixtureServer> {
@@ -34,7 +37,7 @@ async function startOnSdk(): Promise<FixtureServer> {
     const server = new McpServer({ name: "parley-conformance", version: "1.0.0" });
     registerPlainTools(server, notify);
     registerPromptsAndResources(server);
-    flows.register(server, [...askFlows, ...diagnosticFlows]);
+    flows.register(server, [...askFlows, ...diagnosticFlows, ...taskFlows]);
     return server;
   };
   const handler = createMcpHandler((): McpServer => build(handler.notify));
@@ -46,7 +49,10 @@ async function startOnSdk(): Promise<FixtureServer> {
   });
   return listening(
     (req, res) => void node(req as NodeIncomingMessageLike, res),
-    () => handler.close(),
+    async () => {
+      await handler.close();
+      await flows.close();
+    },
   );
 }
 
@@ -60,12 +66,16 @@ async function startNative(): Promise<FixtureServer> {
     registerPlainTools(to, notify);
     registerPromptsAndResources(to);
   });
-  const handler: ParleyHandler = parley().handler({
+  const server = parley();
+  const handler: ParleyHandler = server.handler({
     name: "parley-conformance",
     version: "1.0.0",
-    ...byKind([...plain, ...askFlows, ...diagnosticFlows]),
+    ...byKind([...plain, ...askFlows, ...diagnosticFlows, ...taskFlows]),
   });
-  return listening(handler.listener, () => handler.close());
+  return listening(handler.listener, async () => {
+    await handler.close();
+    await server.close();
+  });
 }
 
 async function listening(listener: RequestListener, closeHandler: () => Promise<void>): Promise<FixtureServer> {

@@ -1,0 +1,70 @@
+/** Task stores with one fault built in. Each must be found out. */
+import type { ClaimedTask } from "../../src/tasks/contract.ts";
+import type { TaskMutant } from "./world.ts";
+
+export const TASK_MUTANTS: Record<string, TaskMutant> = {
+  /** What runs is handed out again. */
+  "no lease": (store) => ({
+    ...store,
+    claim: (request) => store.claim({ ...request, leaseMs: 1 }),
+    renew: (hold, _leaseMs, note) => store.renew(hold, 1, note),
+    record: (hold, entry) => store.record(hold, entry, 1),
+  }),
+  /** Whoever lost a task may still end its run. */
+  "no holder": (store) => {
+    const holders = new Map<string, string>();
+    return {
+      ...store,
+      claim: async (request) => {
+        const claimed = await store.claim(request);
+        if (claimed !== undefined) holders.set(claimed.id, request.holder);
+        return claimed;
+      },
+      settle: (hold, settlement) => store.settle({ ...hold, holder: holders.get(hold.id) ?? hold.holder }, settlement),
+      record: (hold, entry, leaseMs) =>
+        store.record({ ...hold, holder: holders.get(hold.id) ?? hold.holder }, entry, leaseMs),
+    };
+  },
+  /** A take-over begins without what was recorded. */
+  "steps forgotten": (store) => ({
+    ...store,
+    claim: async (request) => {
+      const claimed = await store.claim(request);
+      return claimed && ({ ...claimed, steps: [] } satisfies ClaimedTask);
+    },
+  }),
+  /** The last answer counts. */
+  "last answer": (store) => {
+    const last = new Map<string, Uint8Array>();
+    return {
+      ...store,
+      answer: (id, answers) => {
+        for (const { key, answer } of answers) last.set(`${id} ${key}`, answer);
+        return store.answer(id, answers);
+      },
+      claim: async (request) => {
+        const claimed = await store.claim(request);
+        if (claimed === undefined) return undefined;
+        const answers = claimed.answers.map(({ key, answer }) => ({
+          key,
+          answer: last.get(`${claimed.id} ${key}`) ?? answer,
+        }));
+        return { ...claimed, answers };
+      },
+    };
+  },
+  /** Answers that came while the task ran are lost. */
+  "answers lost": (store) => ({ ...store, settle: (hold, end) => store.settle(hold, { ...end, open: [] }) }),
+  /** An end can be taken back. */
+  "cancel is not final": (store) => {
+    const cancelled = new Map<string, Uint8Array>();
+    return {
+      ...store,
+      cancel: async (id) => {
+        const before = (await store.read(id))?.body;
+        if (before !== undefined) cancelled.set(id, before);
+        return store.cancel(id, before ?? new Uint8Array());
+      },
+    };
+  },
+};

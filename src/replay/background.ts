@@ -1,0 +1,32 @@
+/** The point at which the rest of a flow becomes a task. */
+import { ParleyError } from "../errors.ts";
+import type { Entry, Pending } from "../journal/entry.ts";
+import { TASKS_EXTENSION } from "../protocol/tasks.ts";
+import type { ClientCapabilities } from "../protocol/types.ts";
+import type { BackgroundOptions, RunOutcome } from "./types.ts";
+
+/** Where the journal says that the rest runs as a task (`true`), or was to go on in the foreground (`false`). */
+export const BACKGROUND_KEY = "#background";
+
+/** What `-32021` names (H5). */
+export const TASKS_MISSING: ClientCapabilities = { extensions: { [TASKS_EXTENSION]: {} } };
+
+export function handedOver(
+  options: BackgroundOptions,
+  journal: readonly Entry[],
+  pending: readonly Pending[],
+): RunOutcome<never> {
+  const handOver: Entry = { type: "step", key: BACKGROUND_KEY, value: true };
+  return { kind: "background", options, journal: [...journal, handOver], pending };
+}
+
+export function twiceInBackground(): ParleyError {
+  const message = "flow.background() was used twice in one run: a flow is handed over once.";
+  return new ParleyError("duplicate_key", message, { details: { key: BACKGROUND_KEY } });
+}
+
+export function nowhereToRun(): ParleyError {
+  const message =
+    'flow.background() needs a tool, and createParley the option tasks. Say otherwise: "foreground" to go on without.';
+  return new ParleyError("configuration", message, { details: { option: "tasks" } });
+}

@@ -1,0 +1,82 @@
+import { ParleyError } from "../../errors.ts";
+import type { TaskHold, TaskStore } from "../../tasks/contract.ts";
+import type { HoldClock } from "../once.ts";
+import { TaskStopped } from "./run.ts";
+
+/** Longest time between two words to the store: a cancellation that was taken elsewhere is heard with the next. */
+const BEAT_MS = 1_000;
+/** Shortest time between two messages about a task's progress. */
+const SAY_MS = 250;
+
+/** A run's hold on its task: kept up while it runs, and the run broken off when it is lost. */
+export class Lease {
+  readonly #hold: TaskHold;
+  readonly #abort: AbortController;
+  readonly #store: TaskStore;
+  readonly #leaseMs: number;
+  readonly #clock: HoldClock;
+  readonly #stop: () => void;
+  #endsAt: number;
+  #note: Uint8Array | undefined;
+  #saidAt = Number.NEGATIVE_INFINITY;
+  #beating: Promise<void> | undefined;
+
+  constructor(
+    hold: TaskHold,
+    abort: AbortController,
+    { store, leaseMs, clock, claimedAt }: { store: TaskStore; leaseMs: number; clock: HoldClock; claimedAt: number },
+  ) {
+    this.#hold = hold;
+    this.#abort = abort;
+    this.#store = store;
+    this.#leaseMs = leaseMs;
+    this.#clock = clock;
+    // From before the claim was sent: the store's lease began no earlier.
+    this.#endsAt = claimedAt + leaseMs;
+    this.#stop = clock.every(Math.min(leaseMs / 3, BEAT_MS), () => this.#beat());
+  }
+
+  isHeld(): boolean {
+    return this.#clock.now() < this.#endsAt && (this.#abort.signal.reason as Partial<TaskStopped>)?.why !== "lost";
+  }
+
+  /** What the run says of itself: at once, or with the next beat when it says much. */
+  say(note: Uint8Array): void {
+    this.#note = note;
+    if (this.#clock.now() - this.#saidAt >= SAY_MS) this.#beat();
+  }
+
+  /** @throws ParleyError `hold_lost`, `tasks_unavailable` */
+  async record(entry: Uint8Array): Promise<void> {
+    const askedAt = this.#clock.now();
+    if (await this.#store.record(this.#hold, entry, this.#leaseMs)) this.#endsAt = askedAt + this.#leaseMs;
+    else {
+      this.#abort.abort(new TaskStopped("lost"));
+      throw new ParleyError("hold_lost", "Another process has taken this task over.");
+    }
+  }
+
+  /** Says nothing more. */
+  async end(): Promise<void> {
+    this.#stop();
+    await this.#beating;
+  }
+
+  /** One that fails is tried again with the next; when none succeeds, the lease simply ends. */
+  #beat(): void {
+    this.#beating ??= this.#renew()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#beating = undefined;
+      });
+  }
+
+  async #renew(): Promise<void> {
+    const [note, askedAt] = [this.#note, this.#clock.now()];
+    this.#note = undefined;
+    if (note !== undefined) this.#saidAt = askedAt;
+    const heard = await this.#store.renew(this.#hold, this.#leaseMs, note);
+    if (heard !== "lost") this.#endsAt = askedAt + this.#leaseMs;
+    if (heard !== "held") this.#abort.abort(new TaskStopped(heard));
+  }
+}

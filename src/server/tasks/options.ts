@@ -1,0 +1,67 @@
+import { ParleyError } from "../../errors.ts";
+import type { TaskStore } from "../../tasks/contract.ts";
+
+export interface TasksOptions {
+  /** Where tasks are kept: `memoryTasks`, `sqliteTasks`, `postgresTasks`, or your own. */
+  readonly store: TaskStore;
+  /** How long a task lives from its beginning, in ms, where its flow does not say. Default 86,400,000 (a day). */
+  readonly ttlMs?: number;
+  /** How often a client should look, in ms, where its flow does not say. Default 1,000. */
+  readonly pollIntervalMs?: number;
+  /** Tasks that this process runs at the same time; waiting for an answer is not running. Default 16. */
+  readonly concurrency?: number;
+  /** Tasks of one caller that run at the same time, over all processes. Default 4; with `callers: "anonymous"`, all. */
+  readonly concurrencyPerCaller?: number;
+  /**
+   * Tasks of one caller that have not ended; one more call is refused (B45). Default 100; with `callers: "anonymous"`, where
+   * all callers are one, 1,000.
+   */
+  readonly openPerCaller?: number;
+  /** Without a word from its process for this long, a task goes on in another, in ms. Default 30,000. */
+  readonly leaseMs?: number;
+  /** How often a run is taken over from a process that went silent before its task has failed. Default 20. */
+  readonly maxAttempts?: number;
+  /** How often the store is asked for work that this process was not told of, in ms. Default 1,000. */
+  readonly lookMs?: number;
+  /** How long `close` lets running tasks run on before they are given back, in ms. Default 10,000. */
+  readonly drainMs?: number;
+}
+
+export type ResolvedTasks = Required<TasksOptions>;
+
+const DEFAULTS = {
+  ttlMs: 86_400_000,
+  pollIntervalMs: 1_000,
+  concurrency: 16,
+  concurrencyPerCaller: 4,
+  openPerCaller: 100,
+  leaseMs: 30_000,
+  maxAttempts: 20,
+  lookMs: 1_000,
+  drainMs: 10_000,
+} as const;
+
+/** @throws ParleyError `configuration`, with the option named. */
+export function resolveTasks(given: TaskStore | TasksOptions, callers: string | undefined): ResolvedTasks {
+  const options: TasksOptions = "store" in given ? given : { store: given };
+  if (typeof options.store?.claim !== "function" || typeof options.store.create !== "function") {
+    throw wrong("store", "must be a task store");
+  }
+  for (const name of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
+    const value = options[name];
+    if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
+      throw wrong(name, "must be a whole number, 1 or more");
+    }
+  }
+  const set = Object.entries(options).filter(([, value]) => value !== undefined);
+  const { concurrency = DEFAULTS.concurrency } = options;
+  // Where all callers are one, what bounds one caller must not starve the others.
+  const shared = callers === "anonymous" ? { concurrencyPerCaller: concurrency, openPerCaller: 1_000 } : {};
+  return { ...DEFAULTS, ...shared, ...(Object.fromEntries(set) as unknown as TasksOptions) };
+}
+
+function wrong(name: string, rule: string): ParleyError {
+  return new ParleyError("configuration", `createParley: option tasks.${name} ${rule}.`, {
+    details: { option: `tasks.${name}` },
+  });
+}

@@ -1,0 +1,198 @@
+/** One run of a task: the flow from the top, on its journal, until it ends or has to ask. */
+import { ProtocolError } from "@modelcontextprotocol/server";
+import { messageOf, type ParleyError } from "../../errors.ts";
+import type { ToolFlow } from "../../flow/define.ts";
+import { createFlow } from "../../flow/flow.ts";
+import type { Progress } from "../../flow/types.ts";
+import { isObject } from "../../internal/json.ts";
+import type { CallState } from "../../journal/entry.ts";
+import type { JsonObject } from "../../protocol/types.ts";
+import { type RoundOutcome, runRound } from "../../replay/round.ts";
+import type { StepRecord } from "../../replay/types.ts";
+import type { TaskPhase } from "../../tasks/contract.ts";
+import { returnedNothing, tooManyRounds } from "../conclude.ts";
+import { nodeDeps, type Schedule } from "../deps.ts";
+import type { ParleyEvent } from "../events.ts";
+import { checkOutput, toolArguments } from "../native/calls.ts";
+import { checkedToolResult, toolError } from "../native/result.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { endedByPerson, missingCapability, serverFault } from "../refusals.ts";
+import { putQuestions, type TaskBody, type TaskEnd, type TaskHead } from "./record.ts";
+import { EXPIRED } from "./view.ts";
+
+/** Why a run is broken off. */
+export type StopReason = "cancelled" | "expired" | "drained" | "lost";
+
+/** The abort reason of a task's signal. */
+export class TaskStopped extends Error {
+  readonly why: StopReason;
+  constructor(why: StopReason) {
+    super(`The task was ${why === "drained" ? "given back" : why}`);
+    this.name = "AbortError";
+    this.why = why;
+  }
+}
+
+export interface TaskRunInput {
+  readonly flow: ToolFlow;
+  readonly head: TaskHead;
+  readonly body: TaskBody;
+  /** Answers by the key they were asked under. */
+  readonly answers: ReadonlyMap<string, unknown>;
+  readonly signal: AbortSignal;
+  readonly record: StepRecord;
+  onProgress(progress: Progress): void;
+}
+
+/** Where the run left the task; `undefined`: nowhere, it is given back as it was. */
+export interface TaskRunEnd {
+  readonly body: TaskBody;
+  readonly phase: TaskPhase;
+  readonly wakeMs?: number;
+}
+
+export type RunnerOptions = Pick<ResolvedOptions, "now" | "schedule" | "runLimits" | "rounds" | "replay"> & {
+  readonly schedule: Schedule;
+  onEvent(event: ParleyEvent): void;
+};
+
+/** Pauses between two looks at what a task waits for outside (E11): a twentieth of the time it has waited, within these. */
+const SHORTEST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
+
+export async function runTask(input: TaskRunInput, options: RunnerOptions): Promise<TaskRunEnd | undefined> {
+  const { flow, head, body, signal } = input;
+  const scope = { method: "tools/call", target: head.target } as const;
+  const state = stateFor(flow, body.state, () =>
+    options.onEvent({ type: "started_over", ...scope, callId: body.state.callId }),
+  );
+  const { callId, round } = state;
+  const outcome = await runRound(
+    async (asker) => {
+      const args = await toolArguments(entryOf(flow), head.params["arguments"]);
+      const { capabilities, caller } = head;
+      const sendProgress = async (progress: Progress) => input.onProgress(progress);
+      const own = createFlow(asker, { signal, caller, round, callId, capabilities, sendProgress });
+      const result = await flow.run(args, own);
+      if (isObject(result)) await checkOutput(entryOf(flow), result);
+      return result;
+    },
+    {
+      journal: state.journal,
+      pending: state.pending,
+      responses: Object.fromEntries(responsesOf(body, input.answers)),
+      capabilities: head.capabilities,
+      background: "here",
+      // A task waits in no process: one look, and the next in its time.
+      longestWaitMs: 0,
+      limits: options.runLimits,
+      signal,
+      record: input.record,
+      replay: options.replay,
+      onEvent: (event) => options.onEvent({ ...event, ...scope }),
+    },
+    nodeDeps(callId, options.now, options.schedule),
+  );
+  return conclude(outcome, { ...input, state }, options);
+}
+
+/** A task of another version of its flow starts over under its call's id, so steps keep their idempotency keys. */
+function stateFor(flow: ToolFlow, state: CallState, onStartOver: () => void): CallState {
+  if (state.version === flow.config.version) return state;
+  onStartOver();
+  const { version } = flow.config;
+  const { callId, round } = state;
+  return { callId, round, ...(version !== undefined && { version }), journal: [], pending: [] };
+}
+
+function* responsesOf({ put }: TaskBody, answers: ReadonlyMap<string, unknown>): Iterable<[string, unknown]> {
+  for (const { wireKey, key } of put) if (answers.has(wireKey)) yield [key, answers.get(wireKey)];
+}
+
+function entryOf(flow: ToolFlow) {
+  return { flow, input: flow.config.inputSchema, output: flow.config.outputSchema, headers: [] };
+}
+
+function conclude(
+  outcome: RoundOutcome<unknown>,
+  { state, body, head, signal, answers }: TaskRunInput & { readonly state: CallState },
+  options: RunnerOptions,
+): TaskRunEnd | undefined {
+  const ended = (end: TaskEnd): TaskRunEnd => {
+    const error = end.status === "failed" ? { error: { message: end.error.message } } : {};
+    const { callId, round } = state;
+    const common = { method: "tools/call", target: head.target, callId, round } as const;
+    options.onEvent({ type: "task_ended", ...common, status: end.status, ...error });
+    return { body: { ...body, state, put: [], updatedAt: options.now(), end }, phase: "ended" };
+  };
+  const fault = (error: ParleyError) =>
+    error.code === "hold_lost" || error.code === "tasks_unavailable"
+      ? undefined
+      : ended(failedWith(serverFault(error)));
+  switch (outcome.kind) {
+    case "returned":
+      return ended(completed(outcome.value, head.target));
+    case "threw":
+      if (signal.aborted) return stopped(signal, ended);
+      return ended(thrown(outcome.error));
+    case "aborted":
+      return stopped(signal, ended);
+    case "missing_capability":
+      return ended(failedWith(missingCapability(outcome.required)));
+    case "failed":
+      return fault(outcome.error);
+    case "background":
+      return undefined;
+    case "asking": {
+      const questions = Object.keys(outcome.requests).length;
+      if (questions > 0 && state.round - (state.polls ?? 0) >= options.rounds) {
+        return fault(tooManyRounds(options.rounds));
+      }
+      const { journal, pending, requests } = outcome;
+      const asked = putQuestions(requests, pending, body, new Set(answers.keys()));
+      const round = state.round + (questions > 0 ? 1 : 0);
+      const waits = pending.filter(({ kind }) => kind === "wait");
+      const waitedMs = options.now() - Math.max(...waits.map(({ sinceMs = 0 }) => sinceMs));
+      return {
+        body: { ...asked, state: { ...state, round, journal, pending }, updatedAt: options.now() },
+        phase: waits.length > 0 ? "ready" : "waiting",
+        ...(waits.length > 0 && {
+          wakeMs: Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, Math.ceil(waitedMs / 20))),
+        }),
+      };
+    }
+  }
+}
+
+function stopped(signal: AbortSignal, ended: (end: TaskEnd) => TaskRunEnd): TaskRunEnd | undefined {
+  const why = signal.reason instanceof TaskStopped ? signal.reason.why : "lost";
+  if (why === "cancelled") return ended({ status: "cancelled" });
+  return why === "expired" ? ended(EXPIRED) : undefined;
+}
+
+/** H16: what the call itself would have returned. */
+function completed(value: unknown, target: string): TaskEnd {
+  if (!isObject(value) || value["resultType"] === "input_required") {
+    return failedWith(serverFault(returnedNothing(target)));
+  }
+  try {
+    const result = checkedToolResult(value) as JsonObject;
+    return { status: "completed", result: { ...result, resultType: "complete" } };
+  } catch (error) {
+    return thrown(error);
+  }
+}
+
+/** H15: an error of the protocol fails the task; everything else that a tool throws is a result that says so. */
+function thrown(error: unknown): TaskEnd {
+  const person = endedByPerson("tools/call", error);
+  if (person?.type === "result") {
+    return { status: "completed", result: { ...(person.value as JsonObject), resultType: "complete" } };
+  }
+  if (error instanceof ProtocolError) return failedWith(error);
+  return { status: "completed", result: { ...(toolError(messageOf(error)) as JsonObject), resultType: "complete" } };
+}
+
+function failedWith({ code, message, data }: ProtocolError): TaskEnd {
+  return { status: "failed", error: { code, message, ...(data !== undefined && { data }) } };
+}

@@ -1,0 +1,226 @@
+/** Runs tasks in this process: as many as it may, each under a lease that another process can take over. */
+import { messageOf, type ParleyError } from "../../errors.ts";
+import type { AnyFlow, ToolFlow } from "../../flow/define.ts";
+import type { ClaimedTask, TaskHold } from "../../tasks/contract.ts";
+import { outsideSteps } from "../deps.ts";
+import type { HoldClock } from "../once.ts";
+import { readRecords, writeRecord } from "../step-record.ts";
+import type { TaskDesk, Waker } from "./desk.ts";
+import { kindOf } from "./identity.ts";
+import { Lease } from "./lease.ts";
+import type { ResolvedTasks } from "./options.ts";
+import { type RunnerOptions, runTask, type TaskRunEnd, TaskStopped } from "./run.ts";
+import { GIVEN_UP } from "./view.ts";
+
+export interface TaskRunnerOptions extends RunnerOptions {
+  readonly audience: string;
+  readonly random: (bytes: number) => Buffer;
+  readonly holdClock: HoldClock;
+  readonly tasks: ResolvedTasks;
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+interface Running {
+  readonly abort: AbortController;
+  readonly ended: Promise<void>;
+}
+
+export class TaskRunner implements Waker {
+  readonly #desk: TaskDesk;
+  readonly #options: TaskRunnerOptions;
+  readonly #flows = new Map<string, ToolFlow>();
+  readonly #running = new Map<string, Running>();
+  #looking: Promise<void> | undefined;
+  #again = false;
+  #stop: (() => Promise<void>) | undefined;
+  #claiming = 0;
+  #closed = false;
+
+  constructor(desk: TaskDesk, options: TaskRunnerOptions) {
+    this.#desk = desk;
+    this.#options = options;
+    desk.waker = this;
+  }
+
+  /** From now on tasks of these tools run here. */
+  add(flows: readonly AnyFlow[]): void {
+    for (const flow of flows) {
+      if (flow.type === "tool") this.#flows.set(kindOf(this.#options.audience, flow.name), flow);
+    }
+    if (this.#flows.size === 0 || this.#stop !== undefined || this.#closed) return;
+    const { tasks, holdClock } = this.#options;
+    const unwatch = tasks.store.watch?.(() => this.#take(), tasks.concurrency);
+    const unlook = holdClock.every(tasks.lookMs, () => this.ready());
+    this.#stop = async () => {
+      unlook();
+      await unwatch?.();
+    };
+    this.ready();
+  }
+
+  /** Takes what is ready, up to what may run here at once. */
+  ready(): void {
+    this.#again = true;
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+  }
+
+  cancelled(id: string): void {
+    this.#running.get(id)?.abort.abort(new TaskStopped("cancelled"));
+  }
+
+  /** Takes no more, lets what runs run on for a while, and gives back the rest for another process to go on with. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    // It ends with the last run that it started.
+    const stopped = this.#stop?.();
+    await this.#looking;
+    const { holdClock, tasks } = this.#options;
+    const all = () => Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    if (this.#running.size > 0) await Promise.race([all(), holdClock.sleep(tasks.drainMs)]);
+    for (const { abort } of this.#running.values()) abort.abort(new TaskStopped("drained"));
+    await all();
+    await stopped;
+  }
+
+  async #look(): Promise<void> {
+    while (this.#again && !this.#closed) {
+      this.#again = false;
+      while ((await this.#claim()) !== undefined);
+    }
+  }
+
+  /** One task to its next pause, for a store that tells of what is ready. */
+  async #take(): Promise<void> {
+    await (await this.#claim())?.ended;
+  }
+
+  /** Takes the next task, if this process may run another and there is one. */
+  async #claim(): Promise<Running | undefined> {
+    const { store, concurrency, leaseMs, concurrencyPerCaller: perOwner } = this.#options.tasks;
+    if (this.#closed || this.#running.size + this.#claiming >= concurrency) return undefined;
+    this.#claiming++;
+    try {
+      const holder = this.#options.random(16).toString("base64url");
+      const claimedAt = this.#options.holdClock.now();
+      const claimed = await store.claim({ holder, kinds: [...this.#flows.keys()], leaseMs, perOwner });
+      if (claimed === undefined) return undefined;
+      const hold = { id: claimed.id, holder };
+      if (!this.#closed) return this.#start(claimed, hold, claimedAt);
+      await store.release(hold);
+      return undefined;
+    } catch (error) {
+      this.#report(error);
+      return undefined;
+    } finally {
+      this.#claiming--;
+    }
+  }
+
+  #start(claimed: ClaimedTask, hold: TaskHold, claimedAt: number): Running {
+    const abort = new AbortController();
+    const ended = outsideSteps(() => this.#run(claimed, hold, abort, claimedAt))
+      .catch((error: unknown) => this.#report(error))
+      .finally(() => {
+        this.#running.delete(claimed.id);
+        this.ready();
+      });
+    const running = { abort, ended };
+    this.#running.set(claimed.id, running);
+    return running;
+  }
+
+  async #run(claimed: ClaimedTask, hold: TaskHold, abort: AbortController, claimedAt: number): Promise<void> {
+    const { tasks, holdClock, now } = this.#options;
+    const { seals } = this.#desk;
+    const { store } = tasks;
+    const lease = new Lease(hold, abort, { store, leaseMs: tasks.leaseMs, clock: holdClock, claimedAt });
+    try {
+      const { id } = claimed;
+      const head = seals.openHead(id, claimed.head);
+      const body = seals.openBody(id, claimed.body);
+      if (claimed.cancelled) {
+        await this.#settle(hold, {
+          body: { ...body, put: [], updatedAt: now(), end: { status: "cancelled" } },
+          phase: "ended",
+        });
+        return;
+      }
+      if (claimed.attempt > tasks.maxAttempts) {
+        await this.#settle(hold, { body: { ...body, put: [], updatedAt: now(), end: GIVEN_UP }, phase: "ended" });
+        return;
+      }
+      if (claimed.attempt > 1) this.#tellTakeOver(claimed, body.state.callId, body.state.round, head.target);
+      const flow = this.#flows.get(claimed.kind) as ToolFlow;
+      // What another version recorded is no part of a run that starts over.
+      const startsOver = body.state.version !== flow.config.version;
+      const steps = startsOver ? [] : claimed.steps.map((step) => seals.open(id, "task-step", step));
+      const { entries, finished } = readRecords(steps);
+      const before = startsOver ? 0 : body.state.journal.length;
+      let written = entries.length;
+      const stopExpiry = this.#expireIn(claimed.lifeLeftMs, abort);
+      const end = await runTask(
+        {
+          flow,
+          head,
+          body,
+          answers: new Map(
+            claimed.answers.map(({ key, answer }) => [key, JSON.parse(seals.open(id, "task-answer", answer))]),
+          ),
+          signal: abort.signal,
+          onProgress: ({ message, progress, total }) => {
+            const text = message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`);
+            lease.say(seals.seal(id, "task-note", JSON.stringify({ message: text, at: now() })));
+          },
+          record: {
+            entries,
+            finished,
+            isHeld: () => lease.isHeld(),
+            write: async (journal) => {
+              const record = { attempt: claimed.attempt, at: written, entries: journal.slice(before + written) };
+              written = journal.length - before;
+              await lease.record(seals.seal(id, "task-step", writeRecord(record)));
+            },
+          },
+        },
+        this.#options,
+      ).finally(stopExpiry);
+      await lease.end();
+      if (end === undefined) await store.release(hold);
+      else await this.#settle(hold, end);
+    } finally {
+      await lease.end();
+    }
+  }
+
+  async #settle(hold: TaskHold, { body, phase, wakeMs }: TaskRunEnd): Promise<void> {
+    await this.#options.tasks.store.settle(hold, {
+      body: this.#desk.seals.body(hold.id, body),
+      phase,
+      ...(wakeMs !== undefined && { wakeMs }),
+      open: body.put.map(({ wireKey }) => wireKey),
+    });
+  }
+
+  /** H20: a run does not outlive its task. */
+  #expireIn(lifeLeftMs: number, abort: AbortController): () => void {
+    // No timer is that long, and no run either.
+    if (lifeLeftMs > LONGEST_TIMER_MS) return () => {};
+    return this.#options.holdClock.every(lifeLeftMs, () => abort.abort(new TaskStopped("expired")));
+  }
+
+  #tellTakeOver({ attempt }: ClaimedTask, callId: string, round: number, target: string): void {
+    this.#options.onEvent({ type: "taken_over", method: "tools/call", target, callId, round, attempt });
+  }
+
+  #report(error: unknown): void {
+    const code = (error as Partial<ParleyError>).code;
+    this.#options.onEvent({
+      type: "task_runner_failed",
+      message: messageOf(error),
+      ...(code !== undefined && { code }),
+    });
+  }
+}

@@ -1,0 +1,217 @@
+/** Tasks in this process's memory: for tests, and for servers of one process that may forget on restart. */
+import { ParleyError } from "../errors.ts";
+import { createExpiryQueue } from "../ledger/expiry-queue.ts";
+import type { ClaimedTask, NewTask, StoredTask, TaskAnswer, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
+
+export type * from "./contract.ts";
+
+export interface MemoryTasksOptions {
+  /** Clock, in ms. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+interface Row {
+  readonly task: NewTask;
+  readonly endsAt: number;
+  readonly dropAt: number;
+  body: Uint8Array;
+  note: Uint8Array | undefined;
+  phase: TaskPhase;
+  wakeAt: number;
+  holder: string | undefined;
+  leaseUntil: number;
+  attempt: number;
+  cancelled: boolean;
+  steps: Uint8Array[];
+  answers: TaskAnswer[];
+}
+
+/** Rows whose time is over that one operation drops at most, so that none pays for all of them. */
+const DROPS = 16;
+
+export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskStore {
+  const rows = new Map<string, Row>();
+  const expiries = createExpiryQueue();
+  let closed = false;
+
+  /** The time of one operation, after dropping a few rows whose time is over. */
+  function begin(): number {
+    if (closed) throw new ParleyError("tasks_unavailable", "The memory task store is closed.");
+    const time = now();
+    for (let count = 0; count < DROPS; count++) {
+      const id = expiries.takeDue(time);
+      if (id === undefined) break;
+      if (live(id, time) === undefined) rows.delete(id);
+    }
+    return time;
+  }
+
+  function live(id: string, time: number): Row | undefined {
+    const row = rows.get(id);
+    return row !== undefined && row.dropAt > time ? row : undefined;
+  }
+
+  function held({ id, holder }: TaskHold, time: number): Row | undefined {
+    const row = live(id, time);
+    return row !== undefined && row.holder === holder ? row : undefined;
+  }
+
+  const isHeld = (row: Row, time: number) => row.holder !== undefined && row.leaseUntil > time;
+
+  function claimable(row: Row, kinds: readonly string[], time: number): boolean {
+    return (
+      row.phase === "ready" &&
+      row.wakeAt <= time &&
+      row.endsAt > time &&
+      kinds.includes(row.task.kind) &&
+      !isHeld(row, time)
+    );
+  }
+
+  function end(row: Row, body: Uint8Array): void {
+    Object.assign(row, {
+      body: copy(body),
+      phase: "ended",
+      holder: undefined,
+      note: undefined,
+      steps: [],
+      answers: [],
+    });
+  }
+
+  return {
+    async create(task) {
+      const time = begin();
+      if (live(task.id, time) !== undefined) return "exists";
+      const isOpen = (row: Row) => row.task.owner === task.owner && row.phase !== "ended" && row.endsAt > time;
+      if ([...rows.values()].filter(isOpen).length >= task.maxOpen) return "full";
+      const endsAt = time + task.lifeMs;
+      expiries.add(task.id, endsAt + task.keepMs);
+      rows.set(task.id, {
+        task: { ...task, head: copy(task.head) },
+        endsAt,
+        dropAt: endsAt + task.keepMs,
+        body: copy(task.body),
+        note: undefined,
+        phase: "ready",
+        wakeAt: time,
+        holder: undefined,
+        leaseUntil: 0,
+        attempt: 0,
+        cancelled: false,
+        steps: [],
+        answers: [],
+      });
+      return "created";
+    },
+    async read(id) {
+      const time = begin();
+      const row = live(id, time);
+      if (row === undefined) return undefined;
+      const { task, body, note, phase, cancelled, answers, endsAt } = row;
+      const stored: StoredTask = {
+        owner: task.owner,
+        head: copy(task.head),
+        body: copy(body),
+        note: note && copy(note),
+        phase,
+        cancelled,
+        answers: [...answers],
+        lifeLeftMs: endsAt - time,
+      };
+      return stored;
+    },
+    async answer(id, answers) {
+      const time = begin();
+      const row = live(id, time);
+      if (row === undefined || row.phase === "ended") return;
+      for (const { key, answer } of answers) {
+        if (!row.answers.some((known) => known.key === key)) row.answers.push({ key, answer: copy(answer) });
+      }
+      if (row.phase !== "waiting") return;
+      row.phase = "ready";
+      row.wakeAt = time;
+    },
+    async cancel(id, body) {
+      const time = begin();
+      const row = live(id, time);
+      if (row === undefined || row.phase === "ended") return "nothing";
+      if (isHeld(row, time)) {
+        row.cancelled = true;
+        return "asked";
+      }
+      end(row, body);
+      return "ended";
+    },
+    async claim({ holder, kinds, leaseMs, perOwner }) {
+      const time = begin();
+      const running = new Map<string, number>();
+      for (const row of rows.values()) {
+        const { owner } = row.task;
+        if (isHeld(row, time)) running.set(owner, (running.get(owner) ?? 0) + 1);
+      }
+      const [first] = [...rows.values()]
+        .filter((row) => claimable(row, kinds, time) && (running.get(row.task.owner) ?? 0) < perOwner)
+        .sort((a, b) => a.wakeAt - b.wakeAt);
+      if (first === undefined) return undefined;
+      Object.assign(first, { holder, leaseUntil: time + leaseMs, attempt: first.attempt + 1 });
+      const { task, body, steps, answers, attempt, cancelled, endsAt } = first;
+      const claimed: ClaimedTask = {
+        id: task.id,
+        kind: task.kind,
+        head: copy(task.head),
+        body: copy(body),
+        steps: steps.map(copy),
+        answers: [...answers],
+        attempt,
+        cancelled,
+        lifeLeftMs: endsAt - time,
+      };
+      return claimed;
+    },
+    async record(hold, entry, leaseMs) {
+      const time = begin();
+      const row = held(hold, time);
+      if (row === undefined) return false;
+      row.steps.push(copy(entry));
+      row.leaseUntil = time + leaseMs;
+      return true;
+    },
+    async renew(hold, leaseMs, note) {
+      const time = begin();
+      const row = held(hold, time);
+      if (row === undefined) return "lost";
+      row.leaseUntil = time + leaseMs;
+      if (note !== undefined) row.note = copy(note);
+      return row.cancelled ? "cancelled" : "held";
+    },
+    async settle(hold, { body, phase, wakeMs = 0, open }) {
+      const time = begin();
+      const row = held(hold, time);
+      if (row === undefined) return false;
+      if (phase === "ended") {
+        end(row, body);
+        return true;
+      }
+      const answers = row.answers.filter(({ key }) => open.includes(key));
+      const ready = phase === "ready" || answers.length > 0 || row.cancelled;
+      const wakeAt = time + (answers.length > 0 || row.cancelled ? 0 : wakeMs);
+      Object.assign(row, { body: copy(body), phase: ready ? "ready" : "waiting", wakeAt, answers });
+      Object.assign(row, { holder: undefined, note: undefined, steps: [], attempt: 0 });
+      return true;
+    },
+    async release(hold) {
+      const row = held(hold, begin());
+      if (row !== undefined) row.holder = undefined;
+    },
+    async close() {
+      closed = true;
+      rows.clear();
+    },
+  };
+}
+
+/** What was stored is the store's own: nobody who holds the bytes can change them afterwards. */
+function copy(bytes: Uint8Array): Uint8Array {
+  return Uint8Array.from(bytes);
+}

@@ -1,0 +1,105 @@
+/** The table and functions of the PostgreSQL task store, and their versions. `$s` is the schema. */
+import { newerSchema } from "../store/schema-version.ts";
+import type { TasksClient } from "./postgres-client.ts";
+
+/** Any constant: migrations of all task stores in a database take turns. */
+const MIGRATION_LOCK = 7_270_531_927;
+/** Any constant: claims take turns, so that what runs of one owner is counted right. */
+const CLAIM_LOCK = 7_270_531_928;
+
+/** `MIGRATIONS[n]` brings a schema of version n to n + 1. Never edit one that was released; add one. */
+const MIGRATIONS = [
+  `
+CREATE TABLE $s.parley_tasks (
+  id text COLLATE "C" PRIMARY KEY,
+  kind text COLLATE "C" NOT NULL,
+  owner text COLLATE "C" NOT NULL,
+  head bytea NOT NULL,
+  body bytea NOT NULL,
+  note bytea,
+  phase text NOT NULL DEFAULT 'ready',
+  wake_at timestamptz NOT NULL DEFAULT now(),
+  holder text COLLATE "C",
+  lease_until timestamptz NOT NULL DEFAULT '-infinity',
+  attempt integer NOT NULL DEFAULT 0,
+  cancelled boolean NOT NULL DEFAULT false,
+  -- Sealed bytes in base64 by key: the first answer to a key counts.
+  answers jsonb NOT NULL DEFAULT '{}',
+  steps bytea[] NOT NULL DEFAULT '{}',
+  ends_at timestamptz NOT NULL,
+  drop_at timestamptz NOT NULL
+) WITH (fillfactor = 70);
+ALTER TABLE $s.parley_tasks ALTER head SET STORAGE EXTERNAL, ALTER body SET STORAGE EXTERNAL;
+CREATE INDEX parley_tasks_ready ON $s.parley_tasks (wake_at) WHERE phase = 'ready';
+CREATE INDEX parley_tasks_open ON $s.parley_tasks (owner) WHERE phase <> 'ended';
+CREATE INDEX parley_tasks_held ON $s.parley_tasks (owner, lease_until) WHERE holder IS NOT NULL;
+CREATE INDEX parley_tasks_drop ON $s.parley_tasks (drop_at);
+
+CREATE FUNCTION $s.parley_task_create(p_id text, p_kind text, p_owner text, p_head bytea, p_body bytea,
+  p_life double precision, p_keep double precision, p_open integer) RETURNS text LANGUAGE plpgsql AS $body$
+DECLARE
+  life interval := p_life * interval '1 millisecond';
+BEGIN
+  -- Two creations of one owner take turns, so that neither misses the other in its count.
+  PERFORM pg_advisory_xact_lock(hashtextextended(p_owner, ${CLAIM_LOCK}));
+  DELETE FROM $s.parley_tasks WHERE id IN
+    (SELECT id FROM $s.parley_tasks WHERE drop_at <= now() LIMIT 16 FOR UPDATE SKIP LOCKED);
+  IF EXISTS (SELECT 1 FROM $s.parley_tasks WHERE id = p_id) THEN RETURN 'exists'; END IF;
+  IF (SELECT count(*) FROM $s.parley_tasks WHERE owner = p_owner AND phase <> 'ended' AND ends_at > now()) >= p_open
+    THEN RETURN 'full';
+  END IF;
+  INSERT INTO $s.parley_tasks (id, kind, owner, head, body, ends_at, drop_at)
+    VALUES (p_id, p_kind, p_owner, p_head, p_body, now() + life, now() + life + p_keep * interval '1 millisecond');
+  RETURN 'created';
+END $body$;
+
+CREATE FUNCTION $s.parley_task_claim(p_holder text, p_kinds text[], p_lease double precision, p_per_owner integer)
+  RETURNS SETOF $s.parley_tasks LANGUAGE plpgsql AS $body$
+BEGIN
+  PERFORM pg_advisory_xact_lock(${CLAIM_LOCK});
+  RETURN QUERY UPDATE $s.parley_tasks SET holder = p_holder, attempt = attempt + 1,
+      lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
+    WHERE id = (
+      SELECT t.id FROM $s.parley_tasks t
+      WHERE t.phase = 'ready' AND t.wake_at <= clock_timestamp() AND t.ends_at > clock_timestamp()
+        AND (t.holder IS NULL OR t.lease_until <= clock_timestamp()) AND t.kind = ANY (p_kinds)
+        AND (SELECT count(*) FROM $s.parley_tasks o WHERE o.owner = t.owner AND o.holder IS NOT NULL
+             AND o.lease_until > clock_timestamp()) < p_per_owner
+      ORDER BY t.wake_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING *;
+END $body$;
+`,
+];
+
+/** Creates or migrates what is missing; any number of processes may do it at once. @throws ParleyError `configuration` if newer */
+export async function migrateTasks(client: TasksClient, schema: string): Promise<void> {
+  if ((await versionOf(client, schema)) === MIGRATIONS.length) return;
+  await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+  try {
+    await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    const { rows } = await client.query(`SELECT to_regnamespace('${schema}') IS NULL AS missing`);
+    if (rows[0]?.["missing"] === true) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+    const version = await versionOf(client, schema);
+    if (version > MIGRATIONS.length) throw newerSchema("PostgreSQL", version, MIGRATIONS.length);
+    await client.query(
+      `CREATE TABLE IF NOT EXISTS ${schema}.parley_meta (name text PRIMARY KEY, value integer NOT NULL)`,
+    );
+    for (const step of MIGRATIONS.slice(version)) await client.query(step.replaceAll("$s.", `${schema}.`));
+    await client.query(
+      `INSERT INTO ${schema}.parley_meta (name, value) VALUES ('tasks', ${MIGRATIONS.length})
+       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    );
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => {});
+    throw error;
+  }
+}
+
+async function versionOf(client: TasksClient, schema: string): Promise<number> {
+  const table = `${schema}.parley_meta`;
+  const found = await client.query(`SELECT to_regclass('${table}') IS NOT NULL AS found`);
+  if (found.rows[0]?.["found"] !== true) return 0;
+  const { rows } = await client.query(`SELECT value FROM ${table} WHERE name = 'tasks'`);
+  return Number(rows[0]?.["value"] ?? 0);
+}

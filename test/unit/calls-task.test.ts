@@ -1,0 +1,216 @@
+/** The driver with calls that go on as tasks, against a server that can also be wrong. */
+import { expect, test } from "vitest";
+import {
+  accept,
+  CAPABILITIES,
+  form,
+  HandClock,
+  interim,
+  link,
+  type Reply,
+  type Seen,
+  scripted,
+  settle,
+} from "./calls-peer.ts";
+
+const name = "build";
+const ID = "task-1";
+const TASKS = { "io.modelcontextprotocol/tasks": {} };
+const ACK: Reply = { resultType: "complete" };
+const times = { createdAt: "2026-01-01T00:00:00Z", lastUpdatedAt: "2026-01-01T00:00:00Z", ttlMs: null };
+const begun = (more: object = {}): Reply => ({ resultType: "task", taskId: ID, status: "working", ...times, ...more });
+const now = (status: string, more: object = {}): Reply => ({
+  resultType: "complete",
+  taskId: ID,
+  status,
+  ...times,
+  ...more,
+});
+const completed = now("completed", { result: { resultType: "complete", content: [{ type: "text", text: "built" }] } });
+
+/** Answers `tools/call` from one list and `tasks/get` from another; the last ones repeat. */
+function server(calls: Reply[], gets: Reply[]) {
+  const counts = new Map<string, number>();
+  return ({ method }: Seen): Reply => {
+    const count = counts.get(method) ?? 0;
+    counts.set(method, count + 1);
+    const replies = method === "tools/call" ? calls : method === "tasks/get" ? gets : [ACK];
+    return replies[Math.min(count, replies.length - 1)] as Reply;
+  };
+}
+const methods = (requests: readonly Seen[]) => requests.map(({ method }) => method);
+const asked = () => {
+  const keys: string[] = [];
+  const responders = {
+    form: async (_params: unknown, { key }: { key: string }) => {
+      keys.push(key);
+      return accept();
+    },
+  };
+  return { keys, responders };
+};
+
+test("H4: a task on the first round or on a later one is looked after to its result", async () => {
+  for (const calls of [[begun()], [interim({ a: form() }, "s"), begun()]]) {
+    const peer = await scripted(server(calls, [completed]));
+    const result = await peer.calls({ responders: asked().responders }).callTool({ name });
+    expect(result).toEqual({ content: [{ type: "text", text: "built" }] });
+    expect(methods(peer.requests).at(-1)).toBe("tasks/get");
+  }
+});
+
+test("H1: the extension is declared on every request of a tool call, and on no other method's", async () => {
+  const peer = await scripted(server([begun()], [now("input_required", { inputRequests: { a: form() } }), completed]));
+  const { responders } = asked();
+  await peer.calls({ responders }).callTool({ name });
+  for (const { params } of peer.requests)
+    expect(params._meta[CAPABILITIES]).toEqual({ elicitation: { form: {} }, extensions: TASKS });
+  expect(methods(peer.requests)).toEqual(["tools/call", "tasks/get", "tasks/update", "tasks/get"]);
+  const prompts = await scripted(() => ({ resultType: "complete", messages: [] }));
+  await prompts.calls({ responders }).getPrompt({ name });
+  expect(prompts.requests[0]?.params._meta[CAPABILITIES]).toEqual({ elicitation: { form: {} } });
+});
+
+test("B48 (field case), H23: a question is put once however often it is seen, and answered with one update", async () => {
+  const k = now("input_required", { inputRequests: { k: form() } });
+  const both = now("input_required", { inputRequests: { k: form(), k2: form() } });
+  const gets = [k, k, now("reticulating"), k, k, k, both, completed];
+  const peer = await scripted(server([begun({ pollIntervalMs: 1 })], gets));
+  const { keys, responders } = asked();
+  await peer.calls({ responders }).callTool({ name });
+  expect(keys).toEqual(["k", "k2"]);
+  const updates = peer.requests.filter(({ method }) => method === "tasks/update");
+  expect(updates.map(({ params }) => [params["taskId"], Object.keys(params["inputResponses"] as object)])).toEqual([
+    [ID, ["k"]],
+    [ID, ["k2"]],
+  ]);
+});
+
+test("H19: looks as often as the server said last", async () => {
+  const clock = new HandClock();
+  const gets = [now("working", { pollIntervalMs: 500 }), now("working", { pollIntervalMs: 2_000 }), completed];
+  const peer = await scripted(server([begun({ pollIntervalMs: 9_999 })], gets));
+  const call = peer.calls({ clock }).callTool({ name });
+  await settle();
+  const gotten = () => peer.requests.filter(({ method }) => method === "tasks/get").length;
+  expect(gotten()).toBe(1);
+  await clock.pass(499);
+  expect(gotten()).toBe(1);
+  await clock.pass(1);
+  expect(gotten()).toBe(2);
+  await clock.pass(1_999);
+  expect(gotten()).toBe(2);
+  await clock.pass(1);
+  await expect(call).resolves.toBeDefined();
+});
+
+test("H15: a failed task fails the call as its own error would have", async () => {
+  const failed = now("failed", { error: { code: -31_500, message: "broken", data: { why: 1 } } });
+  const peer = await scripted(server([begun()], [failed]));
+  await expect(peer.calls().callTool({ name })).rejects.toMatchObject({
+    code: -31_500,
+    message: "broken",
+    data: { why: 1 },
+  });
+});
+
+test("a task that somebody else cancelled ends the call by name", async () => {
+  const peer = await scripted(server([begun()], [now("cancelled")]));
+  await expect(peer.calls().callTool({ name })).rejects.toMatchObject({ code: "task_cancelled" });
+});
+
+test("H28, H29: aborting the call cancels the task, and sends no cancellation of a request", async () => {
+  const peer = await scripted(server([begun()], [now("input_required", { inputRequests: { a: form() } })]));
+  const call = await peer.calls({ responders: asked().responders }).open("tools/call", { name });
+  expect([call.status, call.unanswered, call.task]).toEqual([
+    "asking",
+    ["a"],
+    { taskId: ID, status: "input_required" },
+  ]);
+  call.abort();
+  await settle();
+  expect(peer.requests.at(-1)).toMatchObject({ method: "tasks/cancel", params: { taskId: ID } });
+  expect(peer.notifications).toEqual([]);
+  expect(call.status).toBe("aborted");
+});
+
+test("H19: a saved call goes on with its task in another process, and asks what was not answered", async () => {
+  const gets = [now("input_required", { inputRequests: { a: form(), b: form() } })];
+  const first = await scripted(server([begun({ pollIntervalMs: 7 })], gets));
+  const open = await first.calls({ responders: asked().responders }).open("tools/call", { name });
+  open.answer("a", accept());
+  const saved = JSON.stringify(open);
+  expect(JSON.parse(saved).task).toEqual({ taskId: ID, pollIntervalMs: 7, answered: [] });
+  const second = await scripted(
+    server([], [now("input_required", { inputRequests: { a: form(), b: form() } }), completed]),
+  );
+  const { keys, responders } = asked();
+  const call = second.calls({ responders }).resume(saved);
+  await expect(call.run()).resolves.toMatchObject({ content: [{ text: "built" }] });
+  expect(keys).toEqual(["b"]);
+  expect(methods(second.requests)).toEqual(["tasks/update", "tasks/get", "tasks/get"]);
+  expect(Object.keys(second.requests[0]?.params["inputResponses"] as object)).toEqual(["a", "b"]);
+});
+
+test.each([
+  ["no id", { taskId: 1 }],
+  ["no list of answered keys", { answered: "a" }],
+  ["a negative interval", { pollIntervalMs: -1 }],
+])("refuses to resume a task with %s", async (_what, wrong) => {
+  const peer = await scripted(server([begun()], [now("input_required", { inputRequests: { a: form() } })]));
+  const calls = peer.calls({ responders: asked().responders });
+  const saved = (await calls.open("tools/call", { name })).toJSON();
+  expect(() => calls.resume(saved)).not.toThrow();
+  const bent = { ...saved, task: { ...saved.task, ...wrong } };
+  expect(() => calls.resume(bent)).toThrow(
+    expect.objectContaining({ code: "invalid_resume", details: { field: "task" } }),
+  );
+});
+
+test.each([
+  ["H4: on a method that cannot become one", "prompts/get", {}, begun()],
+  ["H3: on a call that declared none", "tools/call", { tasks: false }, begun()],
+  ["H8: without an id", "tools/call", {}, begun({ taskId: undefined })],
+] as const)("a task is invalid %s", async (_what, method, options, reply) => {
+  const peer = await scripted(() => reply);
+  await expect(peer.calls(options).open(method, { name })).rejects.toMatchObject({ code: "invalid_result" });
+  expect(peer.requests).toHaveLength(1);
+});
+
+test("A11, B18: what a task asks is checked like what a round asks, before anybody sees it", async () => {
+  const peer = await scripted(server([begun()], [now("input_required", { inputRequests: { u: link() } })]));
+  const { keys, responders } = asked();
+  await expect(peer.calls({ responders }).callTool({ name })).rejects.toMatchObject({ code: "invalid_interim" });
+  expect(keys).toEqual([]);
+});
+
+test("H37: a task's method that answers as a round would has no result", async () => {
+  const peer = await scripted(server([begun()], [interim({ a: form() }, "s")]));
+  await expect(peer.calls({ responders: asked().responders }).callTool({ name })).rejects.toMatchObject({
+    code: "invalid_result",
+  });
+});
+
+test("B25: a task that asks without end is left after the allowed rounds", async () => {
+  let count = 0;
+  const peer = await scripted(({ method }) => {
+    if (method === "tools/call") return begun({ pollIntervalMs: 1 });
+    return method === "tasks/get" ? now("input_required", { inputRequests: { [`k${count++}`]: form() } }) : ACK;
+  });
+  const call = peer.calls({ responders: asked().responders, maxRounds: 3 }).callTool({ name });
+  await expect(call).rejects.toMatchObject({ code: "rounds_exceeded" });
+});
+
+test("tells an observer how the task stands, once for each change", async () => {
+  const gets = [now("working", { statusMessage: "1 of 2" }), now("working", { statusMessage: "1 of 2" }), completed];
+  const peer = await scripted(server([begun({ pollIntervalMs: 1 })], gets));
+  await peer.calls().callTool({ name });
+  const told = peer.events
+    .filter(({ type }) => type === "task")
+    .map((event) => [Object(event).status, Object(event).statusMessage]);
+  expect(told).toEqual([
+    ["working", undefined],
+    ["working", "1 of 2"],
+    ["completed", undefined],
+  ]);
+});
