@@ -66,12 +66,17 @@ export class Watch {
   }
 
   async #wake(): Promise<void> {
-    const { store, carrier, expire } = this.#setting;
+    const { options, store, carrier, expire } = this.#setting;
     const room = MAX_RUNS - carrier.size;
     const due = room > 0 ? await store.due(this.#servers, room) : [];
     for (const id of due) {
-      await expire(id);
-      carrier.carry(id);
+      try {
+        await expire(id);
+        carrier.carry(id);
+      } catch (error) {
+        // One that cannot be read must not keep the others from going on.
+        options.onError(error);
+      }
     }
   }
 }

@@ -44,6 +44,30 @@ describe("inbox in trouble", () => {
     }
   });
 
+  it("a call that cannot be read is reported, and keeps no other from going on", async () => {
+    let ahead = 0;
+    const now = () => Date.now() + ahead;
+    const store = memoryPending({ now });
+    const server = await handServer();
+    onTestFinished(() => server.close());
+    const before = await world({ server, store });
+    const page = await before.browser();
+    const [poisoned, other] = [await page.asked("desk", "confirm"), await page.asked("desk", "confirm")];
+    await before.inbox.close();
+    const elsewhere = createInbox({ store, servers: { other: { connect: () => Promise.reject(new Error()) } } });
+    for (const { id } of [poisoned, other]) await elsewhere.decide(id, "r1-0", yes);
+    await elsewhere.close();
+    ahead = 120_000;
+    expect((await store.due(["desk"], 9)).toSorted(), "both wait to be gone on with").toEqual(
+      [poisoned.id, other.id].toSorted(),
+    );
+    const update: typeof store.update = (id, change) =>
+      id === poisoned.id ? Promise.reject(new Error("sealed by a key that is gone")) : store.update(id, change);
+    const { browser, errors } = await world({ server, store: { ...store, update }, clock: { ...systemClock, now } });
+    expect((await (await browser()).until(other.id, over)).state).toBe("complete");
+    expect(errors.map(String).join()).toContain("sealed by a key that is gone");
+  });
+
   it("B40: a question that this host cannot serve any more is refused at once, and named; it can be ended", async () => {
     const store = memoryPending();
     const server = await handServer();
