@@ -51,8 +51,8 @@ export async function serveInbox(inbox: Inbox, options: ServeInboxOptions = {}):
   };
 
   const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    checkOrigin(req, hosts);
-    const { pathname, searchParams } = new URL(req.url ?? "/", "http://inbox");
+    const { pathname, searchParams } = addressOf(req);
+    checkOrigin(req, hosts, pathname);
     const isGet = req.method === "GET";
     const token = /^\/open\/([\w-]+)$/.exec(pathname)?.[1];
     if (isGet && token !== undefined) return open(token, res);
@@ -96,6 +96,11 @@ function listen(http: Server, host: string, port: number): Promise<void> {
       resolve();
     });
   });
+}
+
+function addressOf({ url = "/" }: IncomingMessage): URL {
+  if (URL.canParse(url, "http://inbox")) return new URL(url, "http://inbox");
+  throw problem(400, "invalid_request", "The path is not well-formed.");
 }
 
 function decode(part: string): string {
