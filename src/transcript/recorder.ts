@@ -72,13 +72,21 @@ export function lineRecorder(write: (line: Header | Line) => void, options: Reco
     const { masker } = recorded;
     switch (event.type) {
       case "leg":
-        return { type: "leg", answered: event.answered, ...markOf(recorded, content.params?.["requestState"]) };
+        return {
+          type: "leg",
+          answered: masker.scrub(event.answered),
+          ...markOf(recorded, content.params?.["requestState"]),
+        };
       case "interim": {
         const state = markOf(recorded, content.requestState);
         recorded.requests = content.requests ?? new Map();
         // All are looked at before any is written: one may repeat what another gives away.
         for (const request of recorded.requests.values()) masker.question(request);
-        const questions = [...recorded.requests].map(([key, request]) => ({ key, request: masker.question(request) }));
+        // Keys are the server's words as well.
+        const questions = [...recorded.requests].map(([key, request]) => ({
+          key: masker.scrub(key),
+          request: masker.question(request),
+        }));
         return { type: "interim", ms: event.ms, questions, ...state };
       }
       case "answered": {
@@ -86,7 +94,7 @@ export function lineRecorder(write: (line: Header | Line) => void, options: Reco
         if (request === undefined || content.answer === undefined) return undefined;
         const { value, masked } = masker.answer(request, content.answer);
         const by = event.by === undefined ? {} : { by: event.by };
-        return { type: "answer", key: event.key, answer: value, ...by, ...maskedOf(masked) };
+        return { type: "answer", key: masker.scrub(event.key), answer: value, ...by, ...maskedOf(masked) };
       }
       case "complete": {
         const { _meta: _, resultType: __, ...result } = content.result ?? {};
