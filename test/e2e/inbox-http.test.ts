@@ -249,6 +249,24 @@ describe("inbox over HTTP", () => {
       .toBe(200);
   });
 
+  it("listeners that ask one behind another on one connection take no places that its end does not give back", async () => {
+    const { browser, url } = await world();
+    const page = await browser();
+    const { port } = new URL(url);
+    const one = `GET /api/events HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncookie: ${page.cookie}\r\n\r\n`;
+    const socket = connect(Number(port), "127.0.0.1", () => socket.write(one.repeat(32)));
+    await new Promise((resolve) => socket.once("data", resolve));
+    socket.destroy();
+    const open = await Promise.all(Array.from({ length: 31 }, () => page.events()));
+    const status = async () => {
+      const response = await fetch(`${url}/api/events`, { headers: { cookie: page.cookie } });
+      await response.body?.cancel();
+      return response.status;
+    };
+    await expect.poll(status).toBe(200);
+    for (const { stop } of open) stop();
+  });
+
   it("a fault of the inbox is reported where it runs, and the browser learns nothing of it", async () => {
     const store = memoryPending();
     const broken = { ...store, list: () => Promise.reject(new Error("disk on fire at /private/path")) };

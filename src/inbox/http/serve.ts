@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { ParleyError } from "../../errors.ts";
 import { bracketed } from "../../internal/net.ts";
+import { inItsTurn } from "../../internal/turn.ts";
 import type { Inbox } from "../inbox.ts";
 import { readObject } from "./body.ts";
 import { allowedHosts, checkOrigin, checkSession, secure, sessionCookie } from "./guard.ts";
@@ -70,8 +71,10 @@ export async function serveInbox(inbox: Inbox, options: ServeInboxOptions = {}):
   };
 
   http.on("request", (req: IncomingMessage, res: ServerResponse) => {
-    secure(res);
-    answer(req, res).catch((error: unknown) => fail(req, res, error, onError));
+    inItsTurn(res, () => {
+      secure(res);
+      answer(req, res).catch((error: unknown) => fail(req, res, error, onError));
+    });
   });
 
   const url = `http://${bracketed(host)}:${port}`;
