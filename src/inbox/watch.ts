@@ -7,6 +7,8 @@ import type { ResolvedInboxOptions } from "./options.ts";
 
 /** Calls carried on at once. */
 const MAX_RUNS = 16;
+/** How far back to look once the clock was set back, in polls. */
+const LOOK_BACK_POLLS = 10;
 /** Changes of other processes read at once. */
 const MAX_CHANGES = 500;
 
@@ -56,13 +58,18 @@ export class Watch {
   }
 
   async #hear(): Promise<void> {
-    const { store, events, carrier } = this.#setting;
-    const changes = await store.changes(this.#since, MAX_CHANGES);
+    const { store, events, carrier, options } = this.#setting;
+    const { clock, pollMs } = options;
+    const now = clock.now();
+    const since = now < this.#since ? now - LOOK_BACK_POLLS * pollMs : this.#since;
+    const changes = await store.changes(since, MAX_CHANGES);
     events.told(changes);
     // Another process may have stopped what is carried on here.
     for (const change of changes) if (hasEnded(change)) carrier.drop(change.id);
-    // Of the last moment more may come; the same version is not told twice.
-    this.#since = Math.max(this.#since, changes.at(-1)?.changedAt ?? 0);
+    // Of the last moment more may come; the same version is not told twice. A clock that was set back takes this with it:
+    // what others do now happens before what they did.
+    const heard = Math.max(since, changes.at(-1)?.changedAt ?? 0);
+    this.#since = Math.min(heard, clock.now());
   }
 
   async #wake(): Promise<void> {

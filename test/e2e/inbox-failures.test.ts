@@ -106,6 +106,23 @@ describe("inbox in trouble", () => {
     expect((await page.get<CallView>(`/api/calls/${call.id}`)).body.state).toBe("stopped");
   });
 
+  it("a clock that is set back does not keep this process from hearing what another does", async () => {
+    let ahead = 3_600_000;
+    const now = () => Date.now() + ahead;
+    const [store, clock] = [memoryPending({ now }), { ...systemClock, now }];
+    const server = await handServer();
+    onTestFinished(() => server.close());
+    const [here, there] = [await world({ server, store, clock }), await world({ server, store, clock })];
+    const call = await (await here.browser()).asked("desk", "confirm");
+    const told: string[] = [];
+    here.inbox.subscribe((event) => {
+      if (event.type === "call") told.push(event.id);
+    });
+    ahead = 0;
+    await there.inbox.stop(call.id);
+    await expect.poll(() => told, { timeout: 5000 }).toContain(call.id);
+  });
+
   it("a call to a server that is away fails at once, and says why", async () => {
     const { browser } = await world({
       servers: { gone: { connect: () => Promise.reject(new Error("no route")) } },
