@@ -6,6 +6,7 @@ import type { CallView } from "../../src/inbox/api.ts";
 import { createInbox } from "../../src/inbox/inbox.ts";
 import { memoryPending } from "../../src/pending/memory.ts";
 import type { Model } from "../../src/sampling/model.ts";
+import { connect } from "../helpers/http.ts";
 import { over, waiting } from "./inbox-browser.ts";
 import { handServer } from "./inbox-server.ts";
 import { world } from "./inbox-world.ts";
@@ -42,6 +43,39 @@ describe("inbox in trouble", () => {
       expect(failed, name).toMatchObject({ state: "failed", problem: expect.stringContaining('"q"'), questions: [] });
       expect(types(failed)).not.toContain("asked");
     }
+  });
+
+  it("B18: a question nested too deep to be kept ends its call; nobody is told that the server is away", async () => {
+    const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
+    const question = {
+      method: "elicitation/create",
+      params: { message: "?", requestedSchema: { type: "object", properties: {} } },
+    };
+    const { browser, server } = await world({
+      servers: {
+        deep: {
+          connect: async () => {
+            const client = await connect(server.url);
+            const { transport } = client;
+            const send = transport?.send.bind(transport);
+            if (transport === undefined || send === undefined) throw new Error("not connected");
+            transport.send = async (message, options) => {
+              if (!("method" in message) || message.method !== "tools/call") return send(message, options);
+              const asked = JSON.stringify({ q: question }).replace('"message"', `"_meta":${deep},"message"`);
+              const result = `{"resultType":"input_required","requestState":"s","inputRequests":${asked}}`;
+              const id = "id" in message ? message.id : 0;
+              transport.onmessage?.(JSON.parse(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`));
+            };
+            return client;
+          },
+        },
+      },
+    });
+    const page = await browser();
+    const { id } = await page.start("deep", "any");
+    const ended = await page.until(id, over);
+    expect([ended.state, ended.problem]).toEqual(["failed", expect.stringContaining("cannot be kept")]);
+    expect((await page.asked("desk", "confirm")).state, "the others go on").toBe("waiting");
   });
 
   it("a call that cannot be read is reported, and keeps no other from going on", async () => {
