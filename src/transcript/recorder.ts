@@ -30,6 +30,8 @@ interface Recorded {
   readonly masker: Masker;
   readonly states: Map<string, number>;
   requests: ReadonlyMap<string, InputRequest>;
+  /** A line of it could not be made: what would come after it could not be read without. */
+  lost: boolean;
 }
 
 /** Makes lines of what happens and hands each to `write`, the header first. Any number of calls at a time. */
@@ -44,7 +46,7 @@ export function lineRecorder(write: (line: Header | Line) => void, options: Reco
     count += 1;
     const { server, method } = event;
     const masker = new Masker(keep.includes("secrets"));
-    const recorded: Recorded = { call: count, masker, states: new Map(), requests: new Map() };
+    const recorded: Recorded = { call: count, masker, states: new Map(), requests: new Map(), lost: false };
     calls.set(event.callId, recorded);
     const { inputResponses, requestState: _, ...own } = params;
     // A resumed call: what it was told before is not to be repeated either.
@@ -118,10 +120,18 @@ export function lineRecorder(write: (line: Header | Line) => void, options: Reco
       // A call that fails before its first leg has nothing to tell.
       if (known === undefined && event.type !== "leg") return;
       const recorded = known ?? begin(event, content);
-      const body = bodyOf(recorded, event, content);
       const { call } = recorded;
-      if (body !== undefined) write({ call, round: event.round, at: now() - startedAt, ...body } as Line);
-      if (event.type === "complete" || event.type === "failed" || event.type === "aborted") calls.delete(event.callId);
+      try {
+        const body = recorded.lost ? undefined : bodyOf(recorded, event, content);
+        if (body !== undefined) write({ call, round: event.round, at: now() - startedAt, ...body } as Line);
+      } catch (error) {
+        recorded.lost = true;
+        throw error;
+      } finally {
+        if (event.type === "complete" || event.type === "failed" || event.type === "aborted") {
+          calls.delete(event.callId);
+        }
+      }
     },
   };
 }

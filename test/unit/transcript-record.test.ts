@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { CallEvent } from "../../src/calls/events.ts";
 import type { Responders } from "../../src/calls/index.ts";
 import { policyResponders, readPolicy } from "../../src/policy/index.ts";
 import { readTranscript, recordTo, type TranscriptKeep } from "../../src/transcript/index.ts";
@@ -214,6 +215,31 @@ describe("recordTo", () => {
     await peer.calls({ recorder, onEvent }).callTool({ name: "t" });
     recorder.close();
     expect(readTranscript(readFileSync(path, "utf8")).calls[0]?.end?.type).toBe("complete");
+  });
+
+  it("what a server says to break it costs the rest of that call, and no other call", () => {
+    const path = fresh();
+    const recorder = recordTo(path);
+    const of = (callId: string) => ({ callId, server: "s", method: "tools/call", target: "t", round: 1 }) as const;
+    const begin = (id: string) =>
+      recorder.record({ ...of(id), type: "leg", answered: [] } as CallEvent, { params: { name: id } });
+    const ending = (id: string, result: object) =>
+      recorder.record({ ...of(id), type: "complete", ms: 1 } as CallEvent, { result: result as never });
+    begin("rude");
+    begin("meanwhile");
+    expect(recorder.problem).toBeUndefined();
+    ending("rude", JSON.parse(`${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`));
+    expect(recorder.problem).toBeInstanceOf(RangeError);
+    ending("meanwhile", { content: [] });
+    begin("after");
+    ending("after", { content: [] });
+    recorder.close();
+    const { calls } = readTranscript(readFileSync(path, "utf8"));
+    expect(calls.map(({ params, end }) => [params["name"], end?.type])).toEqual([
+      ["rude", undefined],
+      ["meanwhile", "complete"],
+      ["after", "complete"],
+    ]);
   });
 
   it("each line is out before the call goes on", async () => {
