@@ -12,7 +12,7 @@ import { renderResult } from "../present/result.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
 import { Claims } from "./claims.ts";
 import type { Connections } from "./connections.ts";
-import { neverSent, reasonText } from "./failures.ts";
+import { neverSent, reasonText, unkeptText } from "./failures.ts";
 import type { ResolvedInboxOptions } from "./options.ts";
 import { consult, parked, resumable } from "./parking.ts";
 import { Run } from "./run.ts";
@@ -113,14 +113,18 @@ export class Carrier {
         : this.#wait(call, error, false);
     }
     if (client.getProtocolEra() !== "modern") return this.#end(call, "failed", TOO_OLD);
+    let arrived = false;
     try {
       const driver = await this.#drive(call, run, this.#callsFor(call, client, run));
       await run.writes;
+      arrived = true;
       await this.#arrived(call, driver, client);
     } catch (error) {
       await run.writes;
       if (run.takeAgain() || run.end.signal.aborted) return;
-      if (run.driver?.status === "asking" && isPassing(error)) await this.#wait(call, error, !neverSent(error));
+      // The network has no part in this: to ask again would bring the same.
+      if (arrived) await this.#end(call, "failed", unkeptText(call.server, error));
+      else if (run.driver?.status === "asking" && isPassing(error)) await this.#wait(call, error, !neverSent(error));
       else await this.#end(call, "failed", reasonText(call.server, error));
     }
   }
@@ -188,7 +192,9 @@ export class Carrier {
     const { policy, clock } = this.#setting.options;
     const { server, method, target } = call;
     const destructive =
-      policy !== undefined && method === "tools/call" && (await this.#setting.connections.mayHarm(server, target));
+      policy !== undefined &&
+      method === "tools/call" &&
+      (await this.#setting.connections.mayHarm(server, target).catch(() => true));
     const at = clock.now();
     const info = client.getServerVersion();
     const claimed = info && {

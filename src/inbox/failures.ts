@@ -10,6 +10,12 @@ export function reasonText(server: string, error: unknown): string {
   return `${name} cannot be reached: ${messageOf(rootOf(error))}`;
 }
 
+/** Why the answer of a server is of no use here, for a person: it is nested too deep to be written down, say. */
+export function unkeptText(server: string, error: unknown): string {
+  if (error instanceof ParleyError) return error.message;
+  return `What ${JSON.stringify(server)} answered cannot be kept: ${messageOf(error)}`;
+}
+
 /** The request was refused at the door: it has not reached the server, and may be sent again without a thought. */
 export function neverSent(error: unknown): boolean {
   const { code } = rootOf(error) as { code?: unknown };

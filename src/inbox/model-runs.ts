@@ -10,7 +10,7 @@ import type { SamplingPermit } from "../sampling/limits.ts";
 import { openQuestion, refusal } from "./deciding.ts";
 import type { ResolvedInboxOptions } from "./options.ts";
 import { contextOf, requestOf } from "./questions.ts";
-import { editedParams, endRun, startRun } from "./sampling.ts";
+import { editedParams, endRun, type StageVerdict, startRun } from "./sampling.ts";
 import { viewOf } from "./view.ts";
 
 /** Runs of the model for approved requests, one at a time for each question. */
@@ -43,8 +43,12 @@ export class ModelRuns {
     const now = clock.now();
     const run = randomBytes(9).toString("base64url");
     const stage = { stage: "running", params, run, until: now + modelTimeoutMs } as const;
-    const verdict = await this.#store.update(call.id, (one) => startRun(one, questionId, stage, now));
-    if (verdict !== "taken") permit.release();
+    let verdict: StageVerdict | undefined;
+    try {
+      verdict = await this.#store.update(call.id, (one) => startRun(one, questionId, stage, now));
+    } finally {
+      if (verdict !== "taken") permit.release();
+    }
     if (verdict === "not_open") throw refusal({ type: "unknown" });
     if (verdict !== "taken") throw new ParleyError("call_state", "The model is running on this already.");
     const end = new AbortController();

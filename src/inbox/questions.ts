@@ -11,13 +11,14 @@ export function requestOf(call: PendingCall, question: PendingQuestion): InputRe
 }
 
 export function contextOf(call: PendingCall, question: Pick<PendingQuestion, "key" | "repeated">): QuestionContext {
-  const { server, claimed, method, target, params, round } = call;
+  const { id, server, claimed, method, target, params, round } = call;
   return {
     server: { id: server, ...(claimed && { claimed }) },
     method,
     target,
     params,
     key: question.key,
+    callId: id,
     round,
     signal: NEVER,
     ...(question.repeated && { repeated: true }),

@@ -7,6 +7,8 @@ import type { ResolvedInboxOptions } from "./options.ts";
 
 /** Calls carried on at once. */
 const MAX_RUNS = 16;
+/** How far back to look once the clock was set back, in polls. */
+const LOOK_BACK_POLLS = 10;
 /** Changes of other processes read at once. */
 const MAX_CHANGES = 500;
 
@@ -56,22 +58,32 @@ export class Watch {
   }
 
   async #hear(): Promise<void> {
-    const { store, events, carrier } = this.#setting;
-    const changes = await store.changes(this.#since, MAX_CHANGES);
+    const { store, events, carrier, options } = this.#setting;
+    const { clock, pollMs } = options;
+    const now = clock.now();
+    const since = now < this.#since ? now - LOOK_BACK_POLLS * pollMs : this.#since;
+    const changes = await store.changes(since, MAX_CHANGES);
     events.told(changes);
     // Another process may have stopped what is carried on here.
     for (const change of changes) if (hasEnded(change)) carrier.drop(change.id);
-    // Of the last moment more may come; the same version is not told twice.
-    this.#since = Math.max(this.#since, changes.at(-1)?.changedAt ?? 0);
+    // Of the last moment more may come; the same version is not told twice. A clock that was set back takes this with it:
+    // what others do now happens before what they did.
+    const heard = Math.max(since, changes.at(-1)?.changedAt ?? 0);
+    this.#since = Math.min(heard, clock.now());
   }
 
   async #wake(): Promise<void> {
-    const { store, carrier, expire } = this.#setting;
+    const { options, store, carrier, expire } = this.#setting;
     const room = MAX_RUNS - carrier.size;
     const due = room > 0 ? await store.due(this.#servers, room) : [];
     for (const id of due) {
-      await expire(id);
-      carrier.carry(id);
+      try {
+        await expire(id);
+        carrier.carry(id);
+      } catch (error) {
+        // One that cannot be read must not keep the others from going on.
+        options.onError(error);
+      }
     }
   }
 }

@@ -15,7 +15,9 @@ export function toolHarm(client: Client): (tool: string) => Promise<boolean> {
 
 async function harmlessTools(client: Client): Promise<ReadonlySet<string>> {
   const { tools } = await client.listTools();
-  return new Set(tools.filter((tool) => !mayHarm(tool)).map(({ name }) => name));
+  const harmful = new Set(tools.filter(mayHarm).map(({ name }) => name));
+  // A name that is listed twice is as harmful as its worst entry.
+  return new Set(tools.map(({ name }) => name).filter((name) => !harmful.has(name)));
 }
 
 /** By what the server says of the tool: its own words. */

@@ -6,7 +6,10 @@ import { lineRecorder, type RecorderOptions } from "./recorder.ts";
 
 /** A transcript being written. */
 export interface Recording extends Recorder {
-  /** Why nothing more is written, if something went wrong: the call went on without it. */
+  /**
+   * What went wrong first, if anything did: the calls went on. After a fault of the file nothing more is written; after
+   * one in what a call said, such as a result nested too deep, nothing more of that call.
+   */
   readonly problem: Error | undefined;
   close(): void;
 }
@@ -24,13 +27,15 @@ export function recordTo(path: string, options: RecorderOptions = {}): Recording
   }
   let file: number | undefined = open(path);
   let problem: Error | undefined;
+  let broken = false;
   const write = (line: unknown): void => {
-    if (file === undefined || problem !== undefined) return;
+    if (file === undefined || broken) return;
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     try {
-      const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
       for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
     } catch (error) {
-      problem = error as Error;
+      broken = true;
+      problem ??= error as Error;
     }
   };
   const { record } = lineRecorder(write, options);

@@ -2,6 +2,7 @@
 import { isObject } from "../internal/json.ts";
 import { type Field, readForm, secretIn } from "../protocol/form/index.ts";
 import type { ElicitFormParams, ElicitResult, FormContent, InputRequest, InputResponse } from "../protocol/types.ts";
+import { disguisesOf } from "./disguises.ts";
 
 /** Stands where a secret was. */
 export const MASK = "[masked]";
@@ -103,8 +104,12 @@ export class Masker {
     return MASK;
   }
 
+  /** A person's own: a server may also give it back encoded. */
   #hideLeaves(value: unknown): void {
-    if (typeof value === "string" || typeof value === "number") this.hide(String(value));
+    if (Array.isArray(value)) for (const one of value) this.#hideLeaves(one);
+    if (typeof value !== "string" && typeof value !== "number") return;
+    const text = String(value).trim();
+    for (const one of [text, ...disguisesOf(text)]) this.hide(one);
   }
 
   #hideServers(text: unknown): void {

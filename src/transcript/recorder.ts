@@ -30,6 +30,8 @@ interface Recorded {
   readonly masker: Masker;
   readonly states: Map<string, number>;
   requests: ReadonlyMap<string, InputRequest>;
+  /** A line of it could not be made: what would come after it could not be read without. */
+  lost: boolean;
 }
 
 /** Makes lines of what happens and hands each to `write`, the header first. Any number of calls at a time. */
@@ -44,7 +46,7 @@ export function lineRecorder(write: (line: Header | Line) => void, options: Reco
     count += 1;
     const { server, method } = event;
     const masker = new Masker(keep.includes("secrets"));
-    const recorded: Recorded = { call: count, masker, states: new Map(), requests: new Map() };
+    const recorded: Recorded = { call: count, masker, states: new Map(), requests: new Map(), lost: false };
     calls.set(event.callId, recorded);
     const { inputResponses, requestState: _, ...own } = params;
     // A resumed call: what it was told before is not to be repeated either.
@@ -72,13 +74,21 @@ export function lineRecorder(write: (line: Header | Line) => void, options: Reco
     const { masker } = recorded;
     switch (event.type) {
       case "leg":
-        return { type: "leg", answered: event.answered, ...markOf(recorded, content.params?.["requestState"]) };
+        return {
+          type: "leg",
+          answered: masker.scrub(event.answered),
+          ...markOf(recorded, content.params?.["requestState"]),
+        };
       case "interim": {
         const state = markOf(recorded, content.requestState);
         recorded.requests = content.requests ?? new Map();
         // All are looked at before any is written: one may repeat what another gives away.
         for (const request of recorded.requests.values()) masker.question(request);
-        const questions = [...recorded.requests].map(([key, request]) => ({ key, request: masker.question(request) }));
+        // Keys are the server's words as well.
+        const questions = [...recorded.requests].map(([key, request]) => ({
+          key: masker.scrub(key),
+          request: masker.question(request),
+        }));
         return { type: "interim", ms: event.ms, questions, ...state };
       }
       case "answered": {
@@ -86,7 +96,7 @@ export function lineRecorder(write: (line: Header | Line) => void, options: Reco
         if (request === undefined || content.answer === undefined) return undefined;
         const { value, masked } = masker.answer(request, content.answer);
         const by = event.by === undefined ? {} : { by: event.by };
-        return { type: "answer", key: event.key, answer: value, ...by, ...maskedOf(masked) };
+        return { type: "answer", key: masker.scrub(event.key), answer: value, ...by, ...maskedOf(masked) };
       }
       case "complete": {
         const { _meta: _, resultType: __, ...result } = content.result ?? {};
@@ -110,10 +120,18 @@ export function lineRecorder(write: (line: Header | Line) => void, options: Reco
       // A call that fails before its first leg has nothing to tell.
       if (known === undefined && event.type !== "leg") return;
       const recorded = known ?? begin(event, content);
-      const body = bodyOf(recorded, event, content);
       const { call } = recorded;
-      if (body !== undefined) write({ call, round: event.round, at: now() - startedAt, ...body } as Line);
-      if (event.type === "complete" || event.type === "failed" || event.type === "aborted") calls.delete(event.callId);
+      try {
+        const body = recorded.lost ? undefined : bodyOf(recorded, event, content);
+        if (body !== undefined) write({ call, round: event.round, at: now() - startedAt, ...body } as Line);
+      } catch (error) {
+        recorded.lost = true;
+        throw error;
+      } finally {
+        if (event.type === "complete" || event.type === "failed" || event.type === "aborted") {
+          calls.delete(event.callId);
+        }
+      }
     },
   };
 }

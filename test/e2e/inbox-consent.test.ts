@@ -1,6 +1,7 @@
 /** What is agreed to apart: secrets, the use of a model, folders; and what a policy settles. Nothing leaks on the way. */
 import { describe, expect, it } from "vitest";
 import type { CallView } from "../../src/inbox/api.ts";
+import { memoryPending } from "../../src/pending/memory.ts";
 import type { Policy } from "../../src/policy/decision.ts";
 import { samplingLimits } from "../../src/sampling/limits.ts";
 import { over } from "./inbox-browser.ts";
@@ -128,6 +129,51 @@ describe("consent at the inbox", () => {
     expect(replies[1]?.body.error).toMatchObject({ code: "limit_exceeded" });
     expect(replies[1]?.body.error.message).toContain("maxRequestsPerMinute");
     await expect.poll(() => runs).toBe(1);
+  });
+
+  it("F11, F14: a call's share of the model is one share, however often the call is read from its store", async () => {
+    let runs = 0;
+    const { browser } = await world({
+      samplingLimits: samplingLimits({ maxTokensPerCall: 70 }),
+      model: async () => {
+        runs += 1;
+        return { role: "assistant", content: { type: "text", text: "5" }, model: "m" };
+      },
+    });
+    const page = await browser();
+    const first = await page.asked("desk", "sum");
+    const stage = first.questions[0]?.sampling;
+    if (stage?.stage !== "request") throw new Error("no request to review");
+    const run = { action: "run", params: stage.params } as const;
+    expect((await page.decide(first, run)).status).toBe(200);
+    await page.until(first.id, ({ questions }) => questions[0]?.sampling?.stage === "response");
+    const again = await page.decide(first, run);
+    expect([again.status, again.body.error?.message]).toEqual([503, expect.stringContaining("maxTokensPerCall")]);
+    expect((await page.decide(await page.asked("desk", "sum"), run)).status, "another call has its own").toBe(200);
+    await expect.poll(() => runs).toBe(2);
+  });
+
+  it("F14: a run that a store in trouble kept from beginning gives its place back", async () => {
+    const store = memoryPending();
+    let broken = false;
+    const shaky: typeof store = {
+      ...store,
+      update: (id, change) => (broken ? Promise.reject(new Error("disk full")) : store.update(id, change)),
+    };
+    const { browser } = await world({
+      store: shaky,
+      samplingLimits: samplingLimits({ maxConcurrent: 1 }),
+      model: async () => ({ role: "assistant", content: { type: "text", text: "5" }, model: "m" }),
+    });
+    const page = await browser();
+    const call = await page.asked("desk", "sum");
+    const stage = call.questions[0]?.sampling;
+    if (stage?.stage !== "request") throw new Error("no request to review");
+    const run = { action: "run", params: stage.params } as const;
+    broken = true;
+    expect((await page.decide(call, run)).status).toBe(500);
+    broken = false;
+    expect((await page.decide(call, run)).status).toBe(200);
   });
 
   it("B21, F21: refusing sampling or roots ends the call, and nothing is sent", async () => {

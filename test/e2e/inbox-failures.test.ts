@@ -6,6 +6,7 @@ import type { CallView } from "../../src/inbox/api.ts";
 import { createInbox } from "../../src/inbox/inbox.ts";
 import { memoryPending } from "../../src/pending/memory.ts";
 import type { Model } from "../../src/sampling/model.ts";
+import { connect } from "../helpers/http.ts";
 import { over, waiting } from "./inbox-browser.ts";
 import { handServer } from "./inbox-server.ts";
 import { world } from "./inbox-world.ts";
@@ -44,6 +45,63 @@ describe("inbox in trouble", () => {
     }
   });
 
+  it("B18: a question nested too deep to be kept ends its call; nobody is told that the server is away", async () => {
+    const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
+    const question = {
+      method: "elicitation/create",
+      params: { message: "?", requestedSchema: { type: "object", properties: {} } },
+    };
+    const { browser, server } = await world({
+      servers: {
+        deep: {
+          connect: async () => {
+            const client = await connect(server.url);
+            const { transport } = client;
+            const send = transport?.send.bind(transport);
+            if (transport === undefined || send === undefined) throw new Error("not connected");
+            transport.send = async (message, options) => {
+              if (!("method" in message) || message.method !== "tools/call") return send(message, options);
+              const asked = JSON.stringify({ q: question }).replace('"message"', `"_meta":${deep},"message"`);
+              const result = `{"resultType":"input_required","requestState":"s","inputRequests":${asked}}`;
+              const id = "id" in message ? message.id : 0;
+              transport.onmessage?.(JSON.parse(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`));
+            };
+            return client;
+          },
+        },
+      },
+    });
+    const page = await browser();
+    const { id } = await page.start("deep", "any");
+    const ended = await page.until(id, over);
+    expect([ended.state, ended.problem]).toEqual(["failed", expect.stringContaining("cannot be kept")]);
+    expect((await page.asked("desk", "confirm")).state, "the others go on").toBe("waiting");
+  });
+
+  it("a call that cannot be read is reported, and keeps no other from going on", async () => {
+    let ahead = 0;
+    const now = () => Date.now() + ahead;
+    const store = memoryPending({ now });
+    const server = await handServer();
+    onTestFinished(() => server.close());
+    const before = await world({ server, store });
+    const page = await before.browser();
+    const [poisoned, other] = [await page.asked("desk", "confirm"), await page.asked("desk", "confirm")];
+    await before.inbox.close();
+    const elsewhere = createInbox({ store, servers: { other: { connect: () => Promise.reject(new Error()) } } });
+    for (const { id } of [poisoned, other]) await elsewhere.decide(id, "r1-0", yes);
+    await elsewhere.close();
+    ahead = 120_000;
+    expect((await store.due(["desk"], 9)).toSorted(), "both wait to be gone on with").toEqual(
+      [poisoned.id, other.id].toSorted(),
+    );
+    const update: typeof store.update = (id, change) =>
+      id === poisoned.id ? Promise.reject(new Error("sealed by a key that is gone")) : store.update(id, change);
+    const { browser, errors } = await world({ server, store: { ...store, update }, clock: { ...systemClock, now } });
+    expect((await (await browser()).until(other.id, over)).state).toBe("complete");
+    expect(errors.map(String).join()).toContain("sealed by a key that is gone");
+  });
+
   it("B40: a question that this host cannot serve any more is refused at once, and named; it can be ended", async () => {
     const store = memoryPending();
     const server = await handServer();
@@ -80,6 +138,23 @@ describe("inbox in trouble", () => {
     await there.inbox.stop(call.id);
     await expect.poll(() => aborted, { timeout: 5000 }).toBe(true);
     expect((await page.get<CallView>(`/api/calls/${call.id}`)).body.state).toBe("stopped");
+  });
+
+  it("a clock that is set back does not keep this process from hearing what another does", async () => {
+    let ahead = 3_600_000;
+    const now = () => Date.now() + ahead;
+    const [store, clock] = [memoryPending({ now }), { ...systemClock, now }];
+    const server = await handServer();
+    onTestFinished(() => server.close());
+    const [here, there] = [await world({ server, store, clock }), await world({ server, store, clock })];
+    const call = await (await here.browser()).asked("desk", "confirm");
+    const told: string[] = [];
+    here.inbox.subscribe((event) => {
+      if (event.type === "call") told.push(event.id);
+    });
+    ahead = 0;
+    await there.inbox.stop(call.id);
+    await expect.poll(() => told, { timeout: 5000 }).toContain(call.id);
   });
 
   it("a call to a server that is away fails at once, and says why", async () => {

@@ -1,4 +1,5 @@
 /** Who gets at the inbox, and what every response carries. Each refusal stands beside what works but for one change. */
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { serveInbox } from "../../src/inbox/http/serve.ts";
 import { createInbox } from "../../src/inbox/inbox.ts";
@@ -118,6 +119,43 @@ describe("inbox over HTTP", () => {
     expect((await read({ "sec-fetch-site": "same-origin" })).status).toBe(200);
     expect((await read({ "sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors" })).status).toBe(403);
     expect((await read({ origin: "http://127.0.0.1:1" })).status).toBe(403);
+    const visit = (path: string) =>
+      raw(url + path, {
+        headers: { cookie: page.cookie, "sec-fetch-site": "same-site", "sec-fetch-mode": "navigate" },
+      });
+    expect([200, 503], "a link to the page may be followed").toContain((await visit("/")).status);
+    expect((await visit("/api/inbox")).status).toBe(403);
+    expect((await visit("/api/events")).status, "nor is a listener's place taken").toBe(403);
+  });
+
+  it("a cookie of that name that another port set, before or behind it, locks nobody out and opens nothing", async () => {
+    const { browser, url } = await world();
+    const { cookie } = await browser();
+    const tossed = cookie.replace(/=.*/, `=${"A".repeat(43)}`);
+    const status = async (all: string) => (await raw(`${url}/api/inbox`, { headers: { cookie: all } })).status;
+    expect(await status(cookie)).toBe(200);
+    expect(await status(`${tossed}; ${cookie}`)).toBe(200);
+    expect(await status(`${cookie}; ${tossed}`)).toBe(200);
+    expect(await status(`${tossed}; ${tossed}`)).toBe(401);
+  });
+
+  it("an address that is none is the sender's fault: refused, and not reported as a fault of this program", async () => {
+    const { url, errors } = await world();
+    const { port } = new URL(url);
+    for (const target of ["//[", "http://[", "//:99999/"]) {
+      const reply = await new Promise<string>((resolve, reject) => {
+        const socket = connect(Number(port), "127.0.0.1", () => {
+          socket.write(`GET ${target} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\n\r\n`);
+        });
+        let text = "";
+        socket.on("data", (chunk) => {
+          text += chunk;
+        });
+        socket.on("end", () => resolve(text)).on("error", reject);
+      });
+      expect(reply, target).toMatch(/^HTTP\/1\.1 400 /);
+    }
+    expect(errors).toEqual([]);
   });
 
   it("every response has the policy that lets nothing of another place in, and is kept nowhere", async () => {
@@ -209,6 +247,24 @@ describe("inbox over HTTP", () => {
         return response.status;
       })
       .toBe(200);
+  });
+
+  it("listeners that ask one behind another on one connection take no places that its end does not give back", async () => {
+    const { browser, url } = await world();
+    const page = await browser();
+    const { port } = new URL(url);
+    const one = `GET /api/events HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncookie: ${page.cookie}\r\n\r\n`;
+    const socket = connect(Number(port), "127.0.0.1", () => socket.write(one.repeat(32)));
+    await new Promise((resolve) => socket.once("data", resolve));
+    socket.destroy();
+    const open = await Promise.all(Array.from({ length: 31 }, () => page.events()));
+    const status = async () => {
+      const response = await fetch(`${url}/api/events`, { headers: { cookie: page.cookie } });
+      await response.body?.cancel();
+      return response.status;
+    };
+    await expect.poll(status).toBe(200);
+    for (const { stop } of open) stop();
   });
 
   it("a fault of the inbox is reported where it runs, and the browser learns nothing of it", async () => {

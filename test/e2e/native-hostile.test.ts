@@ -221,3 +221,42 @@ it("a slow reader of a stream costs no memory: progress it does not take is not 
   // Two hundred megabytes, were they kept.
   expect(process.memoryUsage().rss - before).toBeLessThan(100 * MiB);
 });
+
+it("I5: requests sent behind another wait for their turn, and none begins once the connection is gone", async () => {
+  const slow = { started: 0, aborted: 0 };
+  const wait = tool("wait", { inputSchema: z.object({}) }, async (_args, { signal }) => {
+    slow.started += 1;
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    slow.aborted += 1;
+    return text("never");
+  });
+  const { port, listener } = await serve({ tools: [...flows, wait] });
+  const bytes = (name: string, args: object, id: number) => {
+    const { headers, body } = good("tools/call", { name, arguments: args }, id);
+    const content = JSON.stringify(body);
+    const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\r\n`);
+    return `${HEAD}${lines.join("")}content-length: ${content.length}\r\n\r\n${content}`;
+  };
+  const honestOnes = [1, 2, 3].map((id) => bytes("echo", { word: `w${id}` }, id)).join("");
+  const { came } = await raw(port, honestOnes);
+  await until(() => came.text.split("HTTP/1.1 200").length === 4);
+  expect([...came.text.matchAll(/"text":"(w\d)"/g)].map(([, word]) => word)).toEqual(["w1", "w2", "w3"]);
+
+  const rude = await raw(port, [1, 2, 3].map((id) => bytes("wait", {}, id)).join(""));
+  await until(() => slow.started > 0);
+  await honest(listener);
+  rude.socket.destroy();
+  await until(() => slow.aborted > 0);
+  await honest(listener);
+  expect(slow).toEqual({ started: 1, aborted: 1 });
+});
+
+it("G2: an id that JSON cannot write is answered as none, in JSON", async () => {
+  const { listener, fetch } = await serve();
+  const sent = good("tools/call", { name: "echo", arguments: { word: "hello" } });
+  const body = JSON.stringify(sent.body).replace('"id":1', '"id":1e400');
+  for (const face of [listener, fetch]) {
+    const { status, json } = await face({ ...sent, body });
+    expect([status, json]).toEqual([400, expect.objectContaining({ id: null, error: expect.anything() })]);
+  }
+});

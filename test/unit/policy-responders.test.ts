@@ -152,6 +152,9 @@ describe("toolHarm", () => {
       true,
     ]);
     expect(good.requests).toHaveLength(1);
+    const twice = tools.map((tool) => ({ ...tool, name: "twice" }));
+    const both = await scripted(() => ({ resultType: "complete", ttlMs: 0, cacheScope: "private", tools: twice }));
+    expect(await toolHarm(both.client)("twice"), "a name that is listed twice").toBe(true);
     const bad = await scripted(() => ({ error: { code: -32603, message: "no" } }));
     expect(await toolHarm(bad.client)("reads")).toBe(true);
   });

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { CallEvent } from "../../src/calls/events.ts";
 import type { Responders } from "../../src/calls/index.ts";
 import { policyResponders, readPolicy } from "../../src/policy/index.ts";
 import { readTranscript, recordTo, type TranscriptKeep } from "../../src/transcript/index.ts";
@@ -110,6 +111,33 @@ describe("recordTo", () => {
     expect(hits((await record(replies(), { args, responders, keep: ["secrets"] })).text, [STATE])).toEqual([]);
   });
 
+  it("B35: a secret that the server gives back encoded, or in a key, is left out, too", async () => {
+    const secret = 'sä cret/+"7\\x';
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
+    const shown = [
+      JSON.stringify({ login: secret }),
+      `https://example.com/?p=${encodeURIComponent(secret)}`,
+      new URLSearchParams({ p: secret }).toString(),
+      ...["", "u", "me", "ann"].map((name) => `Basic ${base64(`${name}:${secret}`)}`),
+      Buffer.from(secret).toString("base64url"),
+    ];
+    // A digit at either end holds bits of its neighbour.
+    const cores = [0, 1, 2].map((before) => base64("-".repeat(before) + secret).slice(4, -4));
+    const telling = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), "cret%2F%2B", ...cores];
+    const said = { resultType: "complete", content: shown.map((text) => ({ type: "text", text })) };
+    const replies = () => [interim(ASK), interim({ [`sure-${secret}`]: form() }), said];
+    const responders: Responders = {
+      form: async (_, { key }) => accept(key === "ok" ? { user: "ann", password: secret } : {}),
+    };
+    const left = (text: string) => telling.filter((one) => text.includes(JSON.stringify(one).slice(1, -1)));
+    const kept = await record(replies(), { responders, keep: ["secrets"] });
+    expect([kept.ended, left(kept.text).length]).toEqual(["complete", telling.length]);
+    const { text, ended } = await record(replies(), { responders });
+    expect([ended, left(text)]).toEqual(["complete", []]);
+    expect(readTranscript(text).calls[0]?.rounds[1]?.questions[0]?.key).toBe("sure-[masked]");
+    expect(readTranscript(text).calls[0]?.rounds[1]?.answers.has("sure-[masked]")).toBe(true);
+  });
+
   it("a link's ticket, user name and fragment are secrets; its host and path are not", async () => {
     const ticket = "dGlja2V0LXRpY2tldC10aWNrZXQ";
     const url = `https://u:pw-123456@example.com/connect/${ticket}?ticket=${ticket}&x=1#f-1`;
@@ -187,6 +215,31 @@ describe("recordTo", () => {
     await peer.calls({ recorder, onEvent }).callTool({ name: "t" });
     recorder.close();
     expect(readTranscript(readFileSync(path, "utf8")).calls[0]?.end?.type).toBe("complete");
+  });
+
+  it("what a server says to break it costs the rest of that call, and no other call", () => {
+    const path = fresh();
+    const recorder = recordTo(path);
+    const of = (callId: string) => ({ callId, server: "s", method: "tools/call", target: "t", round: 1 }) as const;
+    const begin = (id: string) =>
+      recorder.record({ ...of(id), type: "leg", answered: [] } as CallEvent, { params: { name: id } });
+    const ending = (id: string, result: object) =>
+      recorder.record({ ...of(id), type: "complete", ms: 1 } as CallEvent, { result: result as never });
+    begin("rude");
+    begin("meanwhile");
+    expect(recorder.problem).toBeUndefined();
+    ending("rude", JSON.parse(`${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`));
+    expect(recorder.problem).toBeInstanceOf(RangeError);
+    ending("meanwhile", { content: [] });
+    begin("after");
+    ending("after", { content: [] });
+    recorder.close();
+    const { calls } = readTranscript(readFileSync(path, "utf8"));
+    expect(calls.map(({ params, end }) => [params["name"], end?.type])).toEqual([
+      ["rude", undefined],
+      ["meanwhile", "complete"],
+      ["after", "complete"],
+    ]);
   });
 
   it("each line is out before the call goes on", async () => {

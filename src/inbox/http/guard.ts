@@ -30,15 +30,16 @@ export function allowedHosts(host: string, port: number): ReadonlySet<string> {
 }
 
 /** @throws HttpProblem 421 for a foreign `Host`, 403 for a request that another page sent. */
-export function checkOrigin(req: IncomingMessage, hosts: ReadonlySet<string>): void {
+export function checkOrigin(req: IncomingMessage, hosts: ReadonlySet<string>, path: string): void {
   const { host = "", origin } = req.headers;
   if (!hosts.has(host.toLowerCase())) throw problem(421, "forbidden", "This is not the name of this server.");
   const own = `http://${host.toLowerCase()}`;
   if (origin !== undefined && origin !== own) throw problem(403, "forbidden", "Another page sent this.");
   const site = req.headers["sec-fetch-site"];
   const direct = site === undefined || site === "same-origin" || site === "none";
-  // A link to the page itself may be followed from anywhere; what it needs is the cookie, which does not come along.
-  if (!direct && req.headers["sec-fetch-mode"] !== "navigate") {
+  // A link to the page itself may be followed from anywhere; what it needs is the cookie, which comes along from another
+  // port of this computer only. What is not for reading is no page: a stream that was "visited" takes a listener's place.
+  if (!direct && (req.headers["sec-fetch-mode"] !== "navigate" || path.startsWith("/api/"))) {
     throw problem(403, "forbidden", "Another page sent this.");
   }
 }
@@ -54,7 +55,7 @@ export function sessionCookie(port: number, id: string): string {
 
 /** @throws HttpProblem 401 without a session; 403 for a POST without its token or its origin. */
 export function checkSession(req: IncomingMessage, sessions: Sessions, port: number): OpenSession {
-  const session = sessions.get(readCookie(req.headers.cookie, cookieName(port)));
+  const session = sessions.find(readCookies(req.headers.cookie, cookieName(port)));
   if (session === undefined) {
     throw problem(401, "unauthorized", "Open the link that was printed where the inbox was started.");
   }
@@ -67,7 +68,8 @@ export function checkSession(req: IncomingMessage, sessions: Sessions, port: num
   return session;
 }
 
-function readCookie(header: string | undefined, name: string): string | undefined {
+/** All of that name: another port of this host may have set one beside ours, and a longer path puts it first. */
+function readCookies(header: string | undefined, name: string): readonly string[] {
   const pairs = (header ?? "").split(";").map((pair) => pair.trim());
-  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+  return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { ParleyError } from "../../errors.ts";
 import { bracketed } from "../../internal/net.ts";
+import { inItsTurn } from "../../internal/turn.ts";
 import type { Inbox } from "../inbox.ts";
 import { readObject } from "./body.ts";
 import { allowedHosts, checkOrigin, checkSession, secure, sessionCookie } from "./guard.ts";
@@ -51,8 +52,8 @@ export async function serveInbox(inbox: Inbox, options: ServeInboxOptions = {}):
   };
 
   const answer = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    checkOrigin(req, hosts);
-    const { pathname, searchParams } = new URL(req.url ?? "/", "http://inbox");
+    const { pathname, searchParams } = addressOf(req);
+    checkOrigin(req, hosts, pathname);
     const isGet = req.method === "GET";
     const token = /^\/open\/([\w-]+)$/.exec(pathname)?.[1];
     if (isGet && token !== undefined) return open(token, res);
@@ -70,8 +71,10 @@ export async function serveInbox(inbox: Inbox, options: ServeInboxOptions = {}):
   };
 
   http.on("request", (req: IncomingMessage, res: ServerResponse) => {
-    secure(res);
-    answer(req, res).catch((error: unknown) => fail(req, res, error, onError));
+    inItsTurn(res, () => {
+      secure(res);
+      answer(req, res).catch((error: unknown) => fail(req, res, error, onError));
+    });
   });
 
   const url = `http://${bracketed(host)}:${port}`;
@@ -96,6 +99,11 @@ function listen(http: Server, host: string, port: number): Promise<void> {
       resolve();
     });
   });
+}
+
+function addressOf({ url = "/" }: IncomingMessage): URL {
+  if (URL.canParse(url, "http://inbox")) return new URL(url, "http://inbox");
+  throw problem(400, "invalid_request", "The path is not well-formed.");
 }
 
 function decode(part: string): string {

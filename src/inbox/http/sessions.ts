@@ -31,9 +31,13 @@ export class Sessions {
     return id;
   }
 
-  get(id: string | undefined): OpenSession | undefined {
-    const found = id === undefined ? undefined : find(this.#sessions.keys(), id);
-    return found === undefined ? undefined : this.#sessions.get(found);
+  /** The session that one of `ids` opens. */
+  find(ids: readonly string[]): OpenSession | undefined {
+    for (const id of ids) {
+      const found = find(this.#sessions.keys(), id);
+      if (found !== undefined) return this.#sessions.get(found);
+    }
+    return undefined;
   }
 }
 

@@ -53,7 +53,8 @@ export function idOf(message: unknown): RequestId | null {
   if (typeof message !== "object" || message === null) return null;
   const { id, method } = message as { id?: unknown; method?: unknown };
   if (typeof method !== "string") return null;
-  return typeof id === "string" || typeof id === "number" ? id : null;
+  // JSON reads 1e400 as infinite, and cannot write it.
+  return typeof id === "string" || Number.isFinite(id) ? (id as RequestId) : null;
 }
 
 function idText(id: RequestId | null): string {

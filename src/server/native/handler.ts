@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AuthInfo, McpServer, ServerNotifier } from "@modelcontextprotocol/server";
 import { messageOf, ParleyError } from "../../errors.ts";
 import type { AnyFlow } from "../../flow/define.ts";
+import { inItsTurn } from "../../internal/turn.ts";
 import type { RoundServer } from "../serve.ts";
 import type { TaskMethods } from "../tasks/methods.ts";
 import { PendingBytes } from "./body.ts";
@@ -48,7 +49,7 @@ export function createHandler(
     closed: false,
   };
   return {
-    listener: (req, res) => new NodeExchange(core, req, res).serve(),
+    listener: (req, res) => inItsTurn(res, () => new NodeExchange(core, req, res).serve()),
     fetch: (request, { authInfo } = {}) => new WebExchange(core, request, authInfo).serve(),
     get notify() {
       return sdk.handler.notify;
