@@ -1,5 +1,4 @@
 // What a call of two rounds costs the client: our driver beside the SDK client's own way, over both transports.
-import { automatic, driver } from "../lib/callers.mjs";
 import { compareCalls, withCallers } from "../lib/calling.mjs";
 import { round } from "../lib/measure.mjs";
 import { withServers } from "../lib/servers.mjs";
@@ -8,13 +7,13 @@ const SDK = "SDK client, its transport";
 
 export function run() {
   return withServers({ floor: ["floor"] }, ({ floor }) => {
-    const makers = {
-      "driver, lean transport": () => driver(floor.url, "lean"),
-      "driver, SDK's transport": () => driver(floor.url, "sdk"),
-      "SDK client, lean transport": () => automatic(floor.url, "lean"),
-      [SDK]: () => automatic(floor.url, "sdk"),
+    const sides = {
+      "driver, lean transport": { client: "driver", transport: "lean", url: floor.url },
+      "driver, SDK's transport": { client: "driver", transport: "sdk", url: floor.url },
+      "SDK client, lean transport": { client: "automatic", transport: "lean", url: floor.url },
+      [SDK]: { client: "automatic", transport: "sdk", url: floor.url },
     };
-    return withCallers(makers, async (callers) => {
+    return withCallers(sides, async (callers) => {
       const tables = [];
       for (const flight of [32, 1]) {
         const found = await compareCalls("driver", callers, flight, { repeats: 7, ms: 300 });

@@ -1,5 +1,4 @@
 // A whole call of two rounds: our half and the SDK's, on either side of the wire.
-import { automatic, driver } from "../lib/callers.mjs";
 import { compareCalls, withCallers } from "../lib/calling.mjs";
 import { round } from "../lib/measure.mjs";
 import { withServers } from "../lib/servers.mjs";
@@ -8,13 +7,13 @@ const NOTHING_OURS = "SDK client, SDK server by hand";
 
 export function run() {
   return withServers({ native: ["native"], sdk: ["sdk"] }, ({ native, sdk }) => {
-    const makers = {
-      "driver over lean transport, Parley": () => driver(native.url, "lean"),
-      "driver over lean transport, SDK server by hand": () => driver(sdk.url, "lean"),
-      "SDK client, Parley": () => automatic(native.url, "sdk"),
-      [NOTHING_OURS]: () => automatic(sdk.url, "sdk"),
+    const sides = {
+      "driver over lean transport, Parley": { client: "driver", transport: "lean", url: native.url },
+      "driver over lean transport, SDK server by hand": { client: "driver", transport: "lean", url: sdk.url },
+      "SDK client, Parley": { client: "automatic", transport: "sdk", url: native.url },
+      [NOTHING_OURS]: { client: "automatic", transport: "sdk", url: sdk.url },
     };
-    return withCallers(makers, async (callers) => {
+    return withCallers(sides, async (callers) => {
       const tables = [];
       for (const flight of [32, 1]) {
         const found = await compareCalls("two-round", callers, flight, { repeats: 7, ms: 400 });

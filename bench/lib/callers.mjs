@@ -23,12 +23,12 @@ async function connected(url, transport, options = {}) {
 export async function driver(url, transport) {
   const client = await connected(url, transport);
   const calls = createCalls(client, { server: "bench", responders: { form: answer } });
-  return { call: () => calls.callTool(params), close: () => client.close() };
+  return () => calls.callTool(params);
 }
 
 /** The SDK's client, which answers by itself what it has a handler for. */
 export async function automatic(url, transport) {
   const client = await connected(url, transport, { capabilities: { elicitation: { form: {} } } });
   client.setRequestHandler("elicitation/create", answer);
-  return { call: () => client.callTool(params), close: () => client.close() };
+  return () => client.callTool(params);
 }
