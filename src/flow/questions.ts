@@ -36,9 +36,9 @@ export function formQuestion(key: string, question: FormQuestion<FormSchemaInput
 }
 
 /** The form's own complaint, with the question it belongs to. */
-function prepared(key: string, { schema, allowSecretLooking = [] }: FormQuestion<FormSchemaInput>): PreparedForm {
+function prepared(key: string, { schema, allowSecretLooking }: FormQuestion<FormSchemaInput>): PreparedForm {
   try {
-    return prepareForm(schema, { allowSecretLooking });
+    return prepareForm(schema, allowSecretLooking === undefined ? undefined : { allowSecretLooking });
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
     const details = { ...error.details, key };

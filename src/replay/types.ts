@@ -15,7 +15,7 @@ export interface Deps {
   turn(): Promise<void>;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Runs a step's function so that {@link currentStep} answers inside it, across its awaits. */
-  insideStep<T>(key: string, run: () => T): T;
+  insideStep<T>(key: string, run: () => T | Promise<T>): Promise<T>;
   /** The step whose function is running here, if there is one. */
   currentStep(): string | undefined;
   /** Wall clock in ms: how long a wait has lasted over several rounds. */

@@ -7,6 +7,18 @@ import { digest, digestFor } from "./digest.ts";
 
 /** Which step's function an asynchronous context belongs to. */
 const steps = new AsyncLocalStorage<string>();
+let running = 0;
+
+/** Node 20 and 22 watch every promise of the process once a context has been entered, so it is left again at the end. */
+async function insideStep<T>(key: string, run: () => T | Promise<T>): Promise<T> {
+  running++;
+  try {
+    return await steps.run(key, run);
+  } finally {
+    running--;
+    if (running === 0) steps.disable();
+  }
+}
 
 /**
  * Runs what belongs to no step, wherever it is called from: a pool or a queue that a step's function uses may call back in
@@ -32,7 +44,7 @@ export function nodeDeps(callId: string, now: () => number = Date.now, schedule:
   return {
     digest: digestQuestion,
     idempotencyKey: (stepKey) => digestFor("step", `${callId}\0${stepKey}`),
-    insideStep: (key, run) => steps.run(key, run),
+    insideStep,
     currentStep: () => steps.getStore(),
     now,
     ...schedule,

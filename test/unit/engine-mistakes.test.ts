@@ -109,6 +109,20 @@ describe("no hang", () => {
     await expect(playFlow(nested)).rejects.toThrow(/step "inner" comes from inside step "s"/);
   });
 
+  it("a step inside a step is refused, also when another step has ended meanwhile, or before", async () => {
+    const nested = flowOf(async (flow) => {
+      await flow.step("before", () => later(1));
+      await Promise.all([
+        flow.step("short", () => later(1)),
+        flow.step("long", async () => {
+          await later(20);
+          return flow.step("inner", () => 1);
+        }),
+      ]);
+    });
+    await expect(playFlow(nested)).rejects.toThrow(/step "inner" comes from inside step "long"/);
+  });
+
   it("a flow goes on asking and stepping after a step: its context has ended", async () => {
     const plain = flowOf(async (flow) => {
       await flow.step("one", () => later(1));

@@ -258,6 +258,24 @@ describe("prepareForm", () => {
     expect(refusal(wire)).toMatchObject({ property: "a", rule: "pattern" });
   });
 
+  test("a form is found again by its text, but only when its text says all of it", () => {
+    const form = (extra: object = {}) => ({ type: "object", properties: { b: { type: "string", ...extra } } });
+    const known = prepareForm(form() as never);
+    expect(prepareForm(form() as never)).toBe(known);
+    expect(prepareForm(form() as never, { allowSecretLooking: ["b"] })).not.toBe(known);
+    // JSON writes all of these like the one above.
+    expect(refusal(form({ pattern: () => "" }) as never)).toMatchObject({ property: "b", rule: "pattern" });
+    expect(refusal(Object.assign(new (class Form {})(), form()) as never)).toMatchObject({ rule: "object" });
+    expect(refusal({ type: "array", toJSON: () => form() } as never)).toMatchObject({ rule: "toJSON" });
+    let reads = 0;
+    const fickle = {
+      get type() {
+        return reads++ > 0 ? "array" : "string";
+      },
+    };
+    expect(refusal({ type: "object", properties: { b: fickle } } as never)).toMatchObject({ property: "b" });
+  });
+
   test("types: a Standard Schema's output, a literal wire schema's values, content otherwise", () => {
     expectTypeOf<FormValue<typeof full>>().toEqualTypeOf<z.output<typeof full>>();
     expectTypeOf<FormValue<FormSchema>>().toEqualTypeOf<FormContent>();

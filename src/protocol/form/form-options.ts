@@ -18,7 +18,11 @@ export interface FormOptions {
 export type ResolvedFormOptions = Required<FormOptions>;
 
 /** @throws ParleyError "configuration" for an option that is no list of names, no switch or no positive whole number. */
-export function resolveFormOptions(options: FormOptions = {}): ResolvedFormOptions {
+export function resolveFormOptions(options?: FormOptions): ResolvedFormOptions {
+  return options === undefined ? DEFAULTS : resolve(options);
+}
+
+function resolve(options: FormOptions): ResolvedFormOptions {
   const {
     allowSecretLooking = [],
     allowUrls = [],
@@ -37,3 +41,5 @@ export function resolveFormOptions(options: FormOptions = {}): ResolvedFormOptio
   }
   return resolved;
 }
+
+const DEFAULTS = resolve({});

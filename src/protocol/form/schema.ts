@@ -1,6 +1,7 @@
 import { inputRequired, type StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { messageOf, ParleyError } from "../../errors.ts";
 import type { FormSchema } from "../types.ts";
+import { FormCache } from "./cache.ts";
 import { checkFormSchema } from "./check.ts";
 import type { Field } from "./field-types.ts";
 import { readForm } from "./fields.ts";
@@ -27,8 +28,7 @@ export interface PreparedForm<T = unknown> {
   validate(content: unknown): FormVerdict<T> | Promise<FormVerdict<T>>;
 }
 
-/** By schema and options; a Standard Schema is immutable, and of a wire schema only our own frozen copy is kept. */
-const cache = new WeakMap<object, Map<string, PreparedForm>>();
+const cache = new FormCache();
 
 /**
  * Prepares a form from a Standard Schema with JSON conversion (zod 4, ArkType, Valibot through its
@@ -39,14 +39,10 @@ const cache = new WeakMap<object, Map<string, PreparedForm>>();
 export function prepareForm<const S extends FormSource>(schema: S, options?: FormOptions): PreparedForm<FormValue<S>>;
 export function prepareForm(schema: FormSource, options?: FormOptions): PreparedForm {
   const resolved = resolveFormOptions(options);
-  const variant = JSON.stringify(Object.values(resolved));
-  const known = isObject(schema) ? cache.get(schema)?.get(variant) : undefined;
-  if (known !== undefined) return known;
-  const standard = isStandardSchema(schema);
-  const form = standard ? fromStandard(schema, resolved) : fromWire(schema, resolved);
-  const key = standard ? schema : form.wire;
-  cache.set(key, (cache.get(key) ?? new Map<string, PreparedForm>()).set(variant, form));
-  return form;
+  const variant = options === undefined ? "" : JSON.stringify(Object.values(resolved));
+  return isStandardSchema(schema)
+    ? cache.standard(schema, variant, () => fromStandard(schema, resolved))
+    : cache.wire(schema, variant, () => fromWire(schema, resolved));
 }
 
 function fromWire(schema: unknown, options: ResolvedFormOptions): PreparedForm {

@@ -1,0 +1,69 @@
+import type { FormSchema } from "../types.ts";
+import type { PreparedForm } from "./schema.ts";
+
+/** Forms of one kind that are kept; texts come from authors, who may build them anew for every caller. */
+const KEPT_FORMS = 500;
+/** Longest schema that is remembered by its text, in characters. */
+const LONGEST_KEPT = 4_000;
+
+/**
+ * Forms that were prepared before. A replayed flow puts the same form in every round, and checking one takes longer
+ * than everything else a replay does.
+ *
+ * A Standard Schema is immutable and found by its identity. Of a wire schema nothing is trusted but its content as it
+ * is now: authors write it where they ask, or change one they hold.
+ */
+export class FormCache {
+  readonly #byIdentity = new WeakMap<object, Map<string, PreparedForm>>();
+  readonly #byText = new Map<string, PreparedForm>();
+
+  /** @param variant the options, as text. */
+  standard(schema: object, variant: string, prepare: () => PreparedForm): PreparedForm {
+    const variants = this.#byIdentity.get(schema) ?? new Map<string, PreparedForm>();
+    const form = variants.get(variant) ?? prepare();
+    this.#byIdentity.set(schema, variants.set(variant, form));
+    return form;
+  }
+
+  wire(schema: unknown, variant: string, prepare: () => PreparedForm): PreparedForm {
+    const text = textOf(schema);
+    if (text === undefined || text.length > LONGEST_KEPT) return prepare();
+    const key = variant + text;
+    const known = this.#byText.get(key);
+    // The text leaves out what JSON does not know, and the check refuses it.
+    if (known !== undefined && isSame(schema, known.wire)) return known;
+    const form = prepare();
+    if (isSame(schema, form.wire)) {
+      if (this.#byText.size >= KEPT_FORMS) this.#byText.clear();
+      this.#byText.set(key, form);
+    }
+    return form;
+  }
+}
+
+function textOf(schema: unknown): string | undefined {
+  try {
+    return JSON.stringify(schema);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether `given` has the members of our own copy, and no others. It may be anything, and throw when it is read. */
+function isSame(given: unknown, wire: FormSchema): boolean {
+  try {
+    return equals(given, wire);
+  } catch {
+    return false;
+  }
+}
+
+function equals(given: unknown, own: unknown): boolean {
+  if (typeof own !== "object" || own === null) return Object.is(given, own);
+  if (typeof given !== "object" || given === null || Object.getPrototypeOf(given) !== Object.getPrototypeOf(own)) {
+    return false;
+  }
+  const keys = Object.keys(own);
+  if (Object.keys(given).length !== keys.length) return false;
+  return keys.every((key) => equals((given as Record<string, unknown>)[key], (own as Record<string, unknown>)[key]));
+}
