@@ -25,6 +25,7 @@ export interface Failure {
   readonly exit: ExitCode;
   readonly code: string | number;
   readonly message: string;
+  /** Empty when the message says it. */
   readonly remedy: string;
 }
 
@@ -33,9 +34,9 @@ export function usageError(what: string, remedy: string, cause?: unknown): Parle
   return new ParleyError("usage", what, { cause, details: { remedy } });
 }
 
-/** `parley: <what>: <remedy>`, on one line and with nothing hidden in it, whoever wrote the message. */
+/** `parley: <what>: <remedy>`, or what alone when it says the remedy, on one line and with nothing hidden in it, whoever wrote the message. */
 export function errorLine({ message, remedy }: Pick<Failure, "message" | "remedy">): string {
-  return oneLine(`parley: ${withoutEnd(message)}: ${remedy}`);
+  return oneLine(remedy === "" ? `parley: ${message}` : `parley: ${withoutEnd(message)}: ${remedy}`);
 }
 
 /** Any text on one line, fit for a terminal. Not cut short of 2000 characters. Takes time linear in the text. */

@@ -18,7 +18,7 @@ const STACK_LINES = 100;
 /** Codes that do not end with {@link EXIT.failed}, and what to do about the commonest ones that do. */
 const BY_CODE: Partial<Record<ParleyErrorCode, readonly [ExitCode, string]>> = {
   usage: [EXIT.usage, 'see "parley --help"'],
-  configuration: [EXIT.usage, "mend the option"],
+  configuration: [EXIT.usage, ""],
   sdk_incompatible: [EXIT.usage, "install a version of the SDK that Parley is tested with"],
   unanswerable: [EXIT.refused, ANSWER_REMEDY],
   invalid_content: [EXIT.refused, "mend that answer"],
@@ -86,15 +86,20 @@ function protocolFailure({ code, message, data }: ProtocolError, server: string)
   return { exit: EXIT.failed, code, message: `${server} answered error ${code}: ${message}`, remedy };
 }
 
+/** By the code of what the system or OpenSSL reported. */
+const REMEDY_BY_CAUSE: Readonly<Record<string, string>> = {
+  ENOENT: "check the command",
+  EPROTO: "it does not speak TLS there: try http://",
+  ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS there: try http://",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: "it does not speak TLS there: try http://",
+};
+
 function connectionFailure(error: unknown, server: string): Failure {
   const root = rootOf(error);
   const code = "code" in root && typeof root.code === "string" ? root.code : root.name;
   const [what, remedy] = hasCode(error, SdkErrorCode.EraNegotiationFailed)
     ? [`cannot talk to ${server}: ${root.message}`, "check that it is running and serves MCP revision 2026-07-28"]
-    : [
-        `the call to ${server} failed: ${root.message}`,
-        code === "ENOENT" ? "check the command" : "check that it is running",
-      ];
+    : [`the call to ${server} failed: ${root.message}`, REMEDY_BY_CAUSE[code] ?? "check that it is running"];
   return { exit: EXIT.failed, code, message: what, remedy };
 }
 

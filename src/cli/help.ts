@@ -42,8 +42,8 @@ state and --record-keep secrets keep them. See parley replay --help.
 ${CODES}`;
 
 export const SERVE_HELP = `
-The module exports flows (or default), an array of tool(), prompt() and resource(); or register(mcpServer, parley);
-or both. It may export name, version and options (for createParley).
+The module exports what tool(), prompt() and resource() make: each by a name of its own, or as the array flows (or
+default); or register(mcpServer, parley); or both. It may export name, version and options (for createParley).
 
 The tokens file, for development, maps a bearer token to its caller:
   {"<token>": {"subject": "alice", "clientId": "cli", "scopes": []}}

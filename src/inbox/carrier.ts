@@ -142,6 +142,8 @@ export class Carrier {
       clock,
       onEvent,
       newCallId: () => id,
+      // A call that goes on as a task would be asked about for as long as it runs; it is not kept here yet.
+      tasks: false,
     });
   }
 

@@ -1,6 +1,6 @@
 /** A person's decision on a question: checked, then taken if it is the first. */
 import { checkAnswer } from "../calls/answers.ts";
-import { ParleyError } from "../errors.ts";
+import { ParleyError, reasonOf } from "../errors.ts";
 import type { PendingCall, PendingDecision, PendingQuestion } from "../pending/call.ts";
 import { standingDecision, type Verdict } from "../pending/rules.ts";
 import { checkContent, readForm } from "../protocol/form/index.ts";
@@ -86,9 +86,14 @@ export function readDecision(
   const check = checkContent(readForm((asked.params as ElicitFormParams).requestedSchema), request.content);
   if (check.ok) return { action, response: { action, content: check.content } };
   const fields = Object.fromEntries(check.issues.map(({ field, reason }) => [field, reason]));
-  throw new ParleyError("invalid_content", "Some answers do not fit the form. Nothing was sent.", {
-    details: { key, fields },
-  });
+  const named = Object.entries(fields).map(([field, reason]) => `${JSON.stringify(field)}: ${reasonOf(reason)}`);
+  throw new ParleyError(
+    "invalid_content",
+    `These answers do not fit the form: ${named.join("; ")}. Nothing was sent.`,
+    {
+      details: { key, fields },
+    },
+  );
 }
 
 function wrong(key: string, rule: string): ParleyError {

@@ -26,7 +26,7 @@ export function openSqlite(path: string, store: string, timeoutMs: number): Sqli
   try {
     // The long timeout is for opening: the switch to WAL and the migration may meet another process doing the same.
     const database = new Database(path, { timeout: timeoutMs });
-    database.pragma("journal_mode = WAL");
+    switchToWal(database, timeoutMs);
     database.pragma("synchronous = NORMAL");
     return database;
   } catch (cause) {
@@ -51,6 +51,18 @@ export function startSqlite<T>(
   } catch (cause) {
     if (own) database.close();
     throw cause instanceof ParleyError ? cause : cannotOpen(schema.store, cause);
+  }
+}
+
+/** Two processes that switch a new file at once are told at once that it is locked, whatever the timeout says. */
+function switchToWal(database: SqliteDatabase, timeoutMs: number): void {
+  for (const until = Date.now() + timeoutMs; ; Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_MS)) {
+    try {
+      database.pragma("journal_mode = WAL");
+      return;
+    } catch (error) {
+      if (!isBusy(error) || Date.now() >= until) throw error;
+    }
   }
 }
 

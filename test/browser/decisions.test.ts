@@ -59,6 +59,7 @@ inBrowser("decisions on the page", () => {
       await expect.poll(() => waiting(id)).toBe(1);
       await other.page.getByRole("textbox").fill("too late");
       await other.press("Review my answer");
+      await other.page.getByRole("heading", { name: /once its other questions are decided too/ }).waitFor();
       await other.press("Send this answer");
       const told = other.page.getByText("Already decided elsewhere.");
       await told.waitFor();

@@ -191,6 +191,7 @@ inBrowser("forms on the page", () => {
       await tab.page.getByRole("textbox").fill("first");
       await review();
       expect(await tab.page.locator(".answers").textContent()).toContain("“first”");
+      expect(await tab.page.locator(".review .frame").textContent(), "what is agreed to").toContain("Name?");
       await tab.press("Change something");
       await tab.page.getByRole("textbox").fill("second");
       expect(answers()).toEqual([]);

@@ -73,6 +73,13 @@ run("sqlite ledger", () => {
     await ledger.close();
   });
 
+  it("processes that open a new file at the same moment all get it", async () => {
+    const args = ["test/contract/ledger-sqlite-openers.mjs", folder, String(Date.now() + 1_500)];
+    const child = () => promisify(execFile)(process.execPath, args, { timeout: 25_000 });
+    await Promise.all([child(), child(), child(), child()]);
+    expect(existsSync(join(folder, "opened-29.sqlite"))).toBe(true);
+  }, 30_000);
+
   it("a lock held too long fails closed in time without blocking the process, and nothing is written late", async () => {
     const path = newFile();
     const ledger = sqliteLedger({ path }, { timeoutMs: 300 });

@@ -18,7 +18,7 @@ async function asked(question: Record<string, unknown>, responders: Responders, 
   const peer = await scripted(inOrder(interim(question, "state"), done()));
   const start = performance.now();
   const ended = await peer
-    .calls({ responders })
+    .calls({ tasks: false, responders })
     .open("tools/call", { name: "deploy" }, capabilities === null ? {} : { capabilities })
     .then((call) => call.run())
     .catch((error: ParleyError) => error);

@@ -125,7 +125,11 @@ describe("bad input gets one clear line and exit 2", () => {
     ["no package", () => ["serve", "parley-no-such-package"], /does not load: Cannot find package/],
     ["module with a syntax error", () => ["serve", module("export const = 1")], /does not load: /],
     ["module that throws", () => ["serve", module('throw new Error("no\\ndatabase")')], /does not load: no database/],
-    ["module without exports", () => ["serve", module("export const x = 1")], /exports nothing to serve: export flows/],
+    [
+      "module without exports",
+      () => ["serve", module("export const x = 1")],
+      /exports nothing to serve: export what tool\(\)/,
+    ],
     ["flows not an array", () => ["serve", module("export default {}")], /default is not an array of flows/],
     ["one entry not a flow", () => ["serve", module("export const flows = [{}]")], /flows\[0\] is not a flow/],
     ["register not a function", () => ["serve", module("export const register = 1")], /register is not a function/],

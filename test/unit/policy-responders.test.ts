@@ -14,7 +14,7 @@ async function call(responders: Responders, ...questions: object[]) {
   const peer = await scripted(
     inOrder(interim(Object.fromEntries(questions.map((one, at) => [at ? `k${at}` : "ok", one])), "s"), done()),
   );
-  const outcome = peer.calls({ responders }).callTool({ name: "t" });
+  const outcome = peer.calls({ tasks: false, responders }).callTool({ name: "t" });
   const ended = await outcome.then(
     () => "complete",
     (error: { code: string; message: string }) => error,

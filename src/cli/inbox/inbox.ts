@@ -106,7 +106,7 @@ async function openStore(file: string | undefined, cwd: string, warn: (text: str
   try {
     store = sqlitePending({ path: resolve(cwd, file) }, keys.length > 0 ? { keys } : {});
   } catch (error) {
-    throw refuse(error, "mend what it says");
+    throw refuse(error, "");
   }
   try {
     const [first] = (await store.list(1)).calls;

@@ -18,14 +18,19 @@ export interface ServedModule {
   readonly version: string;
   /** For `createParley`. */
   readonly options: ParleyOptions;
-  /** From `default` or `flows`. */
+  /** From `flows` or `default`, or else every export that is a flow. */
   readonly flows: readonly AnyFlow[];
   /** From `register`: adds what it likes to each server, flows included. */
   readonly register: ((mcpServer: McpServer, parley: Parley) => unknown) | undefined;
 }
 
-const REMEDY = "export flows (an array of tool(), prompt(), resource()), or register(mcpServer, parley)";
+const REMEDY =
+  "export what tool(), prompt() and resource() make, each or as the array flows, or register(mcpServer, parley)";
 const FLOW_TYPES: ReadonlySet<unknown> = new Set(["tool", "prompt", "resource"]);
+
+function isFlow(value: unknown): boolean {
+  return isObject(value) && FLOW_TYPES.has(value["type"]);
+}
 
 /**
  * Imports an ES module by path (relative to `cwd`) or package name.
@@ -61,11 +66,11 @@ export function readExports(exports: Readonly<Record<string, unknown>>, specifie
   const wrong = (rule: string) => usageError(`the module ${specifier}: ${rule}`, REMEDY);
   const { register, options = {} } = exports;
   const from = exports["flows"] === undefined ? "default" : "flows";
-  const given = exports[from] ?? [];
-  const flows: unknown = isObject(given) && FLOW_TYPES.has(given["type"]) ? [given] : given;
+  const given = exports[from] ?? Object.values(exports).filter(isFlow);
+  const flows: unknown = isFlow(given) ? [given] : given;
   if (!Array.isArray(flows)) throw wrong(`the export ${from} is not an array of flows`);
   for (const [at, flow] of flows.entries()) {
-    if (!isObject(flow) || !FLOW_TYPES.has(flow["type"])) throw wrong(`${from}[${at}] is not a flow`);
+    if (!isFlow(flow)) throw wrong(`${from}[${at}] is not a flow`);
   }
   if (register !== undefined && typeof register !== "function") throw wrong("the export register is not a function");
   if (flows.length === 0 && register === undefined) throw wrong("it exports nothing to serve");

@@ -139,7 +139,7 @@ interface ReviewProps extends Omit<FormProps, "onSend"> {
   readonly onSend: () => Promise<void>;
 }
 
-function Review({ id, fields, words, content, onBack, onSend }: ReviewProps) {
+function Review({ id, fields, lead, frameLabel, words, content, onBack, onSend }: ReviewProps) {
   const guard = useGuard(`${id} review`);
   const [busy, setBusy] = useState(false);
   const press = async () => {
@@ -154,6 +154,12 @@ function Review({ id, fields, words, content, onBack, onSend }: ReviewProps) {
       <FocusHeading level={3} id={`${id}-review`}>
         {words.heading}
       </FocusHeading>
+      {lead !== undefined && (
+        <div class="frame">
+          <p class="caption">{frameLabel}</p>
+          <div class="frame-text">{lead}</div>
+        </div>
+      )}
       {fields.length === 0 && <p>{words.nothing}</p>}
       <Answers
         answers={fields.map((view) => ({

@@ -43,7 +43,7 @@ export function QuestionCard({ call, question, number, of, onCall, onStale }: Ca
       <Warnings warnings={view.warnings} />
       {decide.problem !== undefined && <Notice tone="bad">{decide.problem.message}</Notice>}
       {question.decision === undefined ? (
-        <Open id={id} question={question} decide={decide} />
+        <Open id={id} question={question} decide={decide} others={call.open - 1} />
       ) : (
         <Decided question={question} />
       )}
@@ -51,9 +51,10 @@ export function QuestionCard({ call, question, number, of, onCall, onStale }: Ca
   );
 }
 
-type OpenProps = { id: string; question: QuestionItem; decide: Decide };
+type QuestionProps = { id: string; question: QuestionItem; decide: Decide };
 
-function Open({ id, question, decide }: OpenProps) {
+/** @param others open questions of the same round: answers go out together. */
+function Open({ id, question, decide, others }: QuestionProps & { others: number }) {
   const { view } = question;
   if (view.refused.length > 0) return <Refused id={id} question={question} decide={decide} />;
   switch (view.kind) {
@@ -71,7 +72,10 @@ function Open({ id, question, decide }: OpenProps) {
           }
           words={{
             review: view.fields.length === 0 ? "Agree" : "Review my answer",
-            heading: "This will be sent to the server",
+            heading:
+              others > 0
+                ? "This will be sent to the server, once its other questions are decided too"
+                : "This will be sent to the server",
             nothing: "You agree to what the server says. There is nothing to fill in.",
             send: view.fields.length === 0 ? "Send my agreement" : "Send this answer",
           }}
@@ -95,7 +99,7 @@ function Open({ id, question, decide }: OpenProps) {
 }
 
 /** A question that must not be answered (F1, L1): its words are shown, its controls are not. */
-function Refused({ id, question: { view }, decide }: OpenProps) {
+function Refused({ id, question: { view }, decide }: QuestionProps) {
   const guard = useGuard(`${id} refused`);
   const speaks = view.kind === "form" || view.kind === "url";
   return (
