@@ -157,7 +157,7 @@ inBrowser("forms on the page", () => {
       const box = tab.page.getByRole("textbox");
       await box.nth(0).fill("nobody");
       await box.nth(0).press("Tab");
-      expect(await tab.page.locator(".problem").count()).toBe(1);
+      await expect.poll(() => tab.page.locator(".problem").count()).toBe(1);
       await box.nth(1).fill("12");
       await review();
       expect(answers()).toEqual([]);
@@ -171,14 +171,14 @@ inBrowser("forms on the page", () => {
       expect(await box.nth(0).getAttribute("aria-invalid")).toBe("true");
       const described = (await box.nth(0).getAttribute("aria-describedby")) ?? "";
       expect(await tab.page.locator(`#${described.split(" ").at(-1)}`).textContent()).toContain("e-mail address");
-      expect(await tab.page.evaluate(() => document.activeElement?.textContent)).toContain(
-        "Nothing was sent. 3 fields need another look",
-      );
+      await expect
+        .poll(() => tab.page.evaluate(() => document.activeElement?.textContent))
+        .toContain("Nothing was sent. 3 fields need another look");
       await tab.press("mail");
-      expect(await tab.page.evaluate(() => document.activeElement?.id)).toBe("question-1-0");
+      await expect.poll(() => tab.page.evaluate(() => document.activeElement?.id)).toBe("question-1-0");
       expect(await box.nth(1).inputValue()).toBe("12");
       await box.nth(0).fill("a@example.com");
-      expect(await tab.page.locator(".problem").count()).toBe(2);
+      await expect.poll(() => tab.page.locator(".problem").count()).toBe(2);
       await box.nth(1).fill("9");
       await tab.page.getByLabel("y", { exact: true }).check();
       await review();

@@ -97,8 +97,18 @@ inBrowser("sampling and folders on the page", () => {
     await tab.press("Change it first");
     const boxes = tab.page.locator("textarea");
     expect(await boxes.count()).toBe(3);
-    await boxes.nth(0).fill("");
-    await boxes.nth(1).fill("Only one line, please.");
+    // Both in one turn: the page draws nothing in between, and must lose neither.
+    await tab.page.evaluate(() => {
+      const [prompt, message] = document.querySelectorAll("textarea");
+      for (const [box, text] of [
+        [prompt, ""],
+        [message, "Only one line, please."],
+      ] as const) {
+        if (box === undefined) continue;
+        box.value = text;
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+    });
     const limit = tab.page.getByLabel("At most this many tokens");
     await limit.fill("401");
     await tab.press("Read it once more");

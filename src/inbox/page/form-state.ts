@@ -6,6 +6,7 @@ import { parseNumber } from "../../present/typed.ts";
 import type { Field } from "../../protocol/form/index.ts";
 import { checkContent, checkField } from "../../protocol/form/validate.ts";
 import type { FormContent } from "../../protocol/types.ts";
+import { useLatest } from "./latest.ts";
 
 /** A text for text and numbers, a list for several choices; `undefined`: nothing chosen. */
 export type Entry = string | boolean | readonly string[] | undefined;
@@ -68,7 +69,7 @@ export interface FormState {
 }
 
 export function useForm(views: readonly FieldView[]): FormState {
-  const [entries, setEntries] = useState<Entries>(
+  const [entries, latest, setEntries] = useLatest<Entries>(
     () => new Map(views.map((view) => [view.field.name, firstEntry(view)])),
   );
   const [problems, setProblems] = useState<Problems>(new Map());
@@ -84,15 +85,15 @@ export function useForm(views: readonly FieldView[]): FormState {
     entries,
     problems,
     change(field, entry) {
-      setEntries((before) => new Map(before).set(field.name, entry));
+      setEntries(new Map(latest()).set(field.name, entry));
       if (problems.has(field.name)) judge(field, entry);
     },
     leave(field) {
-      const entry = entries.get(field.name);
+      const entry = latest().get(field.name);
       if (answerOf(field, entry) !== undefined) judge(field, entry);
     },
     check() {
-      const values = views.map(({ field }) => [field.name, answerOf(field, entries.get(field.name))] as const);
+      const values = views.map(({ field }) => [field.name, answerOf(field, latest().get(field.name))] as const);
       const given = Object.fromEntries(values.filter(([, value]) => value !== undefined));
       const result = checkContent(
         views.map(({ field }) => field),

@@ -3,6 +3,7 @@ import { isObject } from "../../internal/json.ts";
 import { visible } from "../../present/text.ts";
 import { FocusHeading, TooEarly } from "./controls.tsx";
 import { useGuard } from "./guard.ts";
+import { useLatest } from "./latest.ts";
 import { Framed } from "./server-text.tsx";
 
 interface Props {
@@ -12,7 +13,7 @@ interface Props {
 
 /** Arguments of a shape that no form can draw, written as JSON; read once more before they are sent. */
 export function JsonArguments({ words, onSend }: Props) {
-  const [text, setText] = useState("{}");
+  const [text, latestText, setText] = useLatest(() => "{}");
   const [problem, setProblem] = useState<string>();
   const [values, setValues] = useState<Readonly<Record<string, unknown>>>();
   const box = useRef<HTMLTextAreaElement>(null);
@@ -41,7 +42,7 @@ export function JsonArguments({ words, onSend }: Props) {
       {...guard.props}
       onSubmit={(event) => {
         event.preventDefault();
-        const read = readObject(text);
+        const read = readObject(latestText());
         setProblem(typeof read === "string" ? read : undefined);
         if (typeof read === "string") box.current?.focus();
         else setValues(read);

@@ -2,6 +2,7 @@ import { useRef, useState } from "preact/hooks";
 import { visible } from "../../present/text.ts";
 import { FocusHeading } from "./controls.tsx";
 import { isPlain } from "./form-state.ts";
+import { useLatest } from "./latest.ts";
 import type { EditableText } from "./sampling-edit.ts";
 import { Framed } from "./server-text.tsx";
 
@@ -19,14 +20,15 @@ export interface EditorProps {
 
 /** Texts to change. What is written here is read once more before anything happens with it. */
 export function SamplingEditor({ id, heading, texts, maxTokens, most = 0, onDone, onBack }: EditorProps) {
-  const [drafts, setDrafts] = useState<readonly string[]>(texts.map(({ text }) => text));
-  const [limit, setLimit] = useState(String(maxTokens ?? ""));
+  const [drafts, latestDrafts, setDrafts] = useLatest<readonly string[]>(() => texts.map(({ text }) => text));
+  const [limit, latestLimit, setLimit] = useLatest(() => String(maxTokens ?? ""));
   const [problem, setProblem] = useState(false);
   const box = useRef<HTMLInputElement>(null);
   const done = () => {
-    const good = maxTokens === undefined || (/^[1-9]\d*$/.test(limit.trim()) && Number(limit) <= most);
+    const written = latestLimit();
+    const good = maxTokens === undefined || (/^[1-9]\d*$/.test(written.trim()) && Number(written) <= most);
     setProblem(!good);
-    if (good) onDone(drafts, Number(limit));
+    if (good) onDone(latestDrafts(), Number(written));
     else box.current?.focus();
   };
   return (
@@ -46,7 +48,7 @@ export function SamplingEditor({ id, heading, texts, maxTokens, most = 0, onDone
           label={label}
           original={text}
           draft={drafts[at] ?? ""}
-          onChange={(draft) => setDrafts(drafts.map((each, other) => (other === at ? draft : each)))}
+          onChange={(draft) => setDrafts(latestDrafts().map((each, other) => (other === at ? draft : each)))}
         />
       ))}
       {maxTokens !== undefined && (
