@@ -10,6 +10,7 @@ import {
 import { ParleyError, reasonOf } from "../errors.ts";
 import { isTaskMethod, type TaskMethod } from "../protocol/tasks.ts";
 import type { MrtrMethod } from "../protocol/types.ts";
+import { directly } from "./direct.ts";
 import { attach, mark, release, type Wire } from "./seam.ts";
 
 /** One request as it goes out: original params, retry fields and `_meta` together. */
@@ -46,7 +47,8 @@ const NEVER_MS = 2_147_483_647;
  */
 export async function sendLeg(client: Client, request: LegRequest): Promise<LegOutcome> {
   const modern = client.getProtocolEra() === "modern";
-  if (modern) attach(client);
+  const way = modern && request.onProgress === undefined ? directly(client) : client;
+  if (modern && way === client) attach(client);
   let lost = false;
   const onLost = (): void => {
     lost = true;
@@ -54,7 +56,7 @@ export async function sendLeg(client: Client, request: LegRequest): Promise<LegO
   };
   const wire: Wire = { onUntyped: request.onUntyped, onLost };
   try {
-    const result = await dispatch(client, request, wire);
+    const result = await dispatch(way, request, wire);
     return wire.interim === undefined ? { kind: "complete", result } : { kind: "interim", raw: wire.interim };
   } catch (error) {
     // What the SDK made of an interim result does not count: it checks output schemas against it.

@@ -33,7 +33,12 @@ export interface Wire {
   onLost: () => void;
 }
 
-const seams = new WeakMap<Transport, Map<RequestId, Wire>>();
+interface Seam {
+  readonly inFlight: Map<RequestId, Wire>;
+  readonly send: Transport["send"];
+}
+
+const seams = new WeakMap<Transport, Seam>();
 
 /** Params that carry their leg along. The caller's object is not touched. */
 export function mark<T extends object>(params: T, wire: Wire): T {
@@ -52,8 +57,8 @@ export function attach(client: Client): void {
     throw new ParleyError("sdk_incompatible", "The client's transport has no send or onmessage to observe.");
   }
   const inFlight = new Map<RequestId, Wire>();
-  transport.send = (message, options) => {
-    const wire = wireOf(message);
+  const observed: Transport["send"] = (message, options) => {
+    const wire = "params" in message ? wireOf(message.params) : undefined;
     if (wire === undefined || !("id" in message) || message.id === undefined) {
       return send.call(transport, message, options);
     }
@@ -68,17 +73,23 @@ export function attach(client: Client): void {
     };
     return send.call(transport, message, { ...options, onRequestStreamEnd });
   };
+  transport.send = observed;
   transport.onmessage = (message, extra) => onmessage.call(transport, observe(inFlight, message), extra);
-  seams.set(transport, inFlight);
+  seams.set(transport, { inFlight, send: observed });
+}
+
+/** Whether somebody else wrapped `send`, and so wants to see every request. */
+export function isWatched(transport: Transport): boolean {
+  return Object.hasOwn(transport, "send") && transport.send !== seams.get(transport)?.send;
 }
 
 /** Forgets a leg that is over, answered or not. */
 export function release(client: Client, wire: Wire): void {
-  if (client.transport !== undefined && wire.id !== undefined) seams.get(client.transport)?.delete(wire.id);
+  if (client.transport !== undefined && wire.id !== undefined) seams.get(client.transport)?.inFlight.delete(wire.id);
 }
 
-function wireOf(message: JSONRPCMessage): Wire | undefined {
-  const params = "params" in message ? message.params : undefined;
+/** The leg that params were marked with. */
+export function wireOf(params: object | undefined): Wire | undefined {
   return (params as { [LEG]?: Wire } | undefined)?.[LEG];
 }
 
@@ -87,6 +98,11 @@ function observe<T extends JSONRPCMessage>(inFlight: Map<RequestId, Wire>, messa
   const wire = inFlight.get(message.id);
   if (wire === undefined) return message;
   inFlight.delete(message.id);
+  return read(wire, message);
+}
+
+/** Notes what the response to a leg is, and hands it back in a shape that every reader of it can take. */
+export function read<T extends JSONRPCMessage>(wire: Wire, message: T): T {
   if (!("result" in message)) {
     wire.response = "error";
     return message;

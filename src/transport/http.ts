@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import {
+  CLIENT_INFO_META_KEY,
   type JSONRPCMessage,
   type RequestId,
   SdkError,
@@ -11,6 +12,7 @@ import { ParleyError, reasonOf } from "../errors.ts";
 import { errorIn, httpError, isResponse, readMessage, readResponse, unexpectedContent } from "./answer.ts";
 import { readEvents, readExcerpt, readText } from "./body.ts";
 import { Connection } from "./connection.ts";
+import { DIRECT, type Direct } from "./direct.ts";
 import { headersOf } from "./headers.ts";
 import { type LeanHttpOptions, type ResolvedLeanHttpOptions, resolveLeanHttpOptions } from "./options.ts";
 import type { StreamEvent } from "./sse.ts";
@@ -39,6 +41,8 @@ export function leanHttpTransport(url: string | URL, options: LeanHttpOptions = 
   return new LeanHttpTransport(resolveLeanHttpOptions(url, options));
 }
 
+type Deliver = (message: JSONRPCMessage) => void;
+
 class LeanHttpTransport implements Transport {
   /** Tells the SDK to cancel by `requestSignal` instead of a notification. */
   readonly hasPerRequestStream = true;
@@ -49,6 +53,7 @@ class LeanHttpTransport implements Transport {
   readonly #connection: Connection;
   #status: "new" | "open" | "closed" = "new";
   #version: string | undefined;
+  #clientInfo: unknown;
 
   constructor(options: ResolvedLeanHttpOptions) {
     this.#options = options;
@@ -64,7 +69,20 @@ class LeanHttpTransport implements Transport {
     this.#version = version;
   }
 
-  async send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+  send(message: JSONRPCMessage, options: TransportSendOptions = {}): Promise<void> {
+    this.#clientInfo ??= clientInfoIn(message);
+    return this.#send(message, options, this.#deliver);
+  }
+
+  get [DIRECT](): Direct {
+    return {
+      clientInfo: this.#clientInfo,
+      exchange: (request, { signal, headers, onMessage }) =>
+        this.#send(request, { requestSignal: signal, headers }, onMessage),
+    };
+  }
+
+  async #send(message: JSONRPCMessage, options: TransportSendOptions, deliver: Deliver): Promise<void> {
     const { requestSignal } = options;
     try {
       if (this.#status !== "open") throw new SdkError(SdkErrorCode.NotConnected, "The transport is not open.");
@@ -74,6 +92,7 @@ class LeanHttpTransport implements Transport {
         message,
         headersOf(message, { version: this.#version, headers, extra: options.headers }),
         options,
+        deliver,
       );
     } catch (error) {
       if (requestSignal?.aborted) throw requestSignal.reason;
@@ -89,18 +108,22 @@ class LeanHttpTransport implements Transport {
     this.onclose?.();
   }
 
-  async #exchange(message: JSONRPCMessage, headers: string[], options: TransportSendOptions): Promise<void> {
-    const { requestSignal, onRequestStreamEnd } = options;
+  async #exchange(
+    message: JSONRPCMessage,
+    headers: string[],
+    options: TransportSendOptions,
+    deliver: Deliver,
+  ): Promise<void> {
     const response = await this.#connection
-      .post(headers, JSON.stringify(message), requestSignal)
+      .post(headers, JSON.stringify(message), options.requestSignal)
       .catch((error) => this.#lost("was lost before an answer came", error));
     const { statusCode = 0 } = response;
     const id = "method" in message && "id" in message ? message.id : undefined;
-    if (statusCode < 200 || statusCode >= 300) return this.#refused(response, id);
+    if (statusCode < 200 || statusCode >= 300) return this.#refused(response, id, deliver);
     if (id === undefined) return void (await readExcerpt(response, REFUSAL_BYTES));
     const contentType = response.headers["content-type"];
     const type = contentType?.split(";", 1)[0]?.trim().toLowerCase();
-    if (type === "text/event-stream") return this.#stream(response, id, requestSignal, onRequestStreamEnd);
+    if (type === "text/event-stream") return this.#stream(response, id, options, deliver);
     if (type !== "application/json") {
       response.destroy();
       throw unexpectedContent(contentType);
@@ -108,14 +131,14 @@ class LeanHttpTransport implements Transport {
     const text = await readText(response, this.#options.maxMessageBytes).catch((error) =>
       this.#lost("was lost in the middle of the answer", error),
     );
-    this.#deliver(readResponse(text, id));
+    deliver(readResponse(text, id));
   }
 
   async #stream(
     response: IncomingMessage,
     id: RequestId,
-    signal: AbortSignal | undefined,
-    onEnd: (() => void) | undefined,
+    { requestSignal, onRequestStreamEnd }: TransportSendOptions,
+    deliver: Deliver,
   ): Promise<void> {
     let linger: NodeJS.Timeout | undefined;
     let delivered = Promise.resolve();
@@ -129,7 +152,7 @@ class LeanHttpTransport implements Transport {
       }
       if (isResponse(message) && message.id === id) linger = setTimeout(() => response.destroy(), LINGER_MS);
       // The SDK handles a notification a microtask later: a response in the same packet must not overtake it.
-      delivered = delivered.then(() => this.#deliver(message));
+      delivered = delivered.then(() => deliver(message));
     };
     let broken: unknown;
     try {
@@ -140,27 +163,27 @@ class LeanHttpTransport implements Transport {
     clearTimeout(linger);
     await delivered;
     if (linger !== undefined) return;
-    if (signal?.aborted !== true) onEnd?.();
+    if (requestSignal?.aborted !== true) onRequestStreamEnd?.();
     this.#lost("ended its response stream without a response", broken);
   }
 
   /** What is not 2xx. */
-  async #refused(response: IncomingMessage, id: RequestId | undefined): Promise<void> {
+  async #refused(response: IncomingMessage, id: RequestId | undefined, deliver: Deliver): Promise<void> {
     const { statusCode = 0 } = response;
     const text = await readExcerpt(response, REFUSAL_BYTES);
     const spoken = statusCode >= 400 && statusCode < 500 && statusCode !== 401 && statusCode !== 403;
     const error = spoken && id !== undefined ? errorIn(text, id) : undefined;
     if (error === undefined) throw httpError(response, this.#options.url, text);
-    this.#deliver(error);
+    deliver(error);
   }
 
-  #deliver(message: JSONRPCMessage): void {
+  readonly #deliver: Deliver = (message) => {
     try {
       this.onmessage?.(message);
     } catch (error) {
       this.onerror?.(error as Error);
     }
-  }
+  };
 
   #lost(what: string, cause: unknown): never {
     if (cause instanceof ParleyError) throw cause;
@@ -172,6 +195,10 @@ class LeanHttpTransport implements Transport {
       details: { host },
     });
   }
+}
+
+function clientInfoIn(message: JSONRPCMessage): unknown {
+  return "params" in message ? message.params?._meta?.[CLIENT_INFO_META_KEY] : undefined;
 }
 
 /** @throws SdkError rather than do by halves what this transport does not do. */

@@ -15,7 +15,7 @@ const ALLOWED: Record<string, string[]> = {
   ledger: ["errors", "store"],
   tasks: ["errors", "ledger", "store"],
   server: ["ledger", "tasks", "errors", "internal", "protocol", "journal", "replay", "state", "flow"],
-  calls: ["errors", "internal", "protocol"],
+  calls: ["errors", "internal", "protocol", "transport"],
   transport: ["errors", "internal", "protocol"],
   sampling: ["errors", "internal", "protocol", "calls"],
   present: ["errors", "internal", "protocol", "calls", "sampling"],
