@@ -1,6 +1,6 @@
 import { ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
-import { checkContent, readForm } from "../protocol/form/index.ts";
+import { checkContent } from "../protocol/form/index.ts";
 import { rootsBreach, samplingResultBreach } from "../protocol/sampling.ts";
 import type {
   ElicitFormParams,
@@ -11,6 +11,7 @@ import type {
   SamplingParams,
   SamplingResult,
 } from "../protocol/types.ts";
+import { fieldsOf } from "./fields.ts";
 
 /**
  * The bare result to send for `request` (B13), or an error that names the field (D21). Nothing is filled in that
@@ -40,7 +41,7 @@ function readAction(key: string, { action }: Record<string, unknown>): ElicitRes
 function checkFormAnswer(key: string, params: ElicitFormParams, answer: Record<string, unknown>): ElicitResult {
   const action = readAction(key, answer);
   if (action !== "accept") return { action };
-  const check = checkContent(readForm(params.requestedSchema), answer["content"]);
+  const check = checkContent(fieldsOf(params), answer["content"]);
   if (check.ok) return { action, content: check.content };
   const [issue] = check.issues;
   throw invalid(key, issue?.field ?? "", issue?.reason ?? "does not fit the form");

@@ -66,10 +66,10 @@ export function createCalls(client: Client, options: CallsOptions): Calls {
       callId: resolved.newCallId(),
       method,
       params: freezeParams(method, params, call.meta, bad),
-      capabilities: structuredClone({
-        ...(call.capabilities ?? capabilitiesOf(responders)),
+      capabilities: {
+        ...(call.capabilities === undefined ? capabilitiesOf(responders) : structuredClone(call.capabilities)),
         ...declaredBesides(method, resolved),
-      }),
+      },
       endBy: Number.isFinite(totalTimeoutMs) ? clock.now() + totalTimeoutMs : undefined,
       round: 0,
       restarted: false,

@@ -35,36 +35,44 @@ export interface Limit {
  * signal handed to `work` fires in the last two cases, and `work` may fire it itself through the scope; with a limit that
  * is over already, `work` does not begin. Nothing is left behind: no timer, no listener.
  */
-export async function within<T>(
+export function within<T>(
   clock: Clock,
   outer: AbortSignal,
   limits: readonly Limit[],
   work: (signal: AbortSignal, scope: AbortController) => Promise<T>,
 ): Promise<T> {
-  outer.throwIfAborted();
-  const over = limits.find(({ ms }) => ms <= 0);
-  if (over !== undefined) throw over.error();
-  const scope = new AbortController();
-  let fail!: (reason: unknown) => void;
-  const ended = new Promise<never>((_, reject) => {
-    fail = reject;
+  return new Promise<T>((resolve, reject) => {
+    outer.throwIfAborted();
+    const over = limits.find(({ ms }) => ms <= 0);
+    if (over !== undefined) throw over.error();
+    const scope = new AbortController();
+    const timers: (() => void)[] = [];
+    const leave = (): void => {
+      outer.removeEventListener("abort", onOuter);
+      for (const cancel of timers) cancel();
+    };
+    const stop = (reason: unknown): void => {
+      leave();
+      // First the reason, then the abort: what the abort makes `work` throw must not win the race.
+      reject(reason);
+      scope.abort(reason);
+    };
+    const onOuter = (): void => stop(outer.reason);
+    outer.addEventListener("abort", onOuter);
+    for (const { ms, error } of limits) {
+      if (ms !== Number.POSITIVE_INFINITY) timers.push(clock.after(ms, () => stop(error())));
+    }
+    work(scope.signal, scope).then(
+      (value) => {
+        leave();
+        resolve(value);
+      },
+      (error: unknown) => {
+        leave();
+        reject(error);
+      },
+    );
   });
-  const stop = (reason: unknown): void => {
-    // First the reason, then the abort: what the abort makes `work` throw must not win the race.
-    fail(reason);
-    scope.abort(reason);
-  };
-  const onOuter = (): void => stop(outer.reason);
-  outer.addEventListener("abort", onOuter, { once: true });
-  const timers = limits
-    .filter((limit) => limit.ms !== Number.POSITIVE_INFINITY)
-    .map((limit) => clock.after(limit.ms, () => stop(limit.error())));
-  try {
-    return await Promise.race([ended, work(scope.signal, scope)]);
-  } finally {
-    outer.removeEventListener("abort", onOuter);
-    for (const cancel of timers) cancel();
-  }
 }
 
 /** Resolves after `ms`; when `signal` fires it only takes its timer back (see {@link within}). */

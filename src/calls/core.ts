@@ -25,6 +25,9 @@ export class CallCore {
   /** Ends everything the call waits for. Its reason is always a ParleyError. */
   readonly end = new AbortController();
 
+  /** This round's questions, made once. */
+  #asked: { readonly requests: CallRecord["requests"]; readonly questions: readonly Question[] } | undefined;
+
   constructor(setting: CallSetting, record: CallRecord) {
     this.setting = setting;
     this.record = record;
@@ -38,11 +41,15 @@ export class CallCore {
 
   get questions(): readonly Question[] {
     const { requests, acceptedUrls } = this.record;
-    return [...requests].map(([key, request]) => {
-      const kind = kindOf(request);
-      const repeated = kind === "url" && acceptedUrls.get(key) === (request.params as { url: string }).url;
-      return { key, kind, request, repeated };
-    });
+    if (this.#asked?.requests !== requests) {
+      const questions = [...requests].map(([key, request]) => {
+        const kind = kindOf(request);
+        const repeated = kind === "url" && acceptedUrls.get(key) === (request.params as { url: string }).url;
+        return { key, kind, request, repeated };
+      });
+      this.#asked = { requests, questions };
+    }
+    return this.#asked.questions;
   }
 
   /** Milliseconds until `deadline`; without one, `Infinity`. */
@@ -92,9 +99,10 @@ export class CallCore {
   /** `content` is for the recorder only. */
   emit(body: EventBody, content: CallContent = {}): void {
     const { onEvent, recorder, server } = this.setting.options;
+    if (onEvent === undefined && recorder === undefined) return;
     const { callId, method, round } = this.record;
     const event = { callId, server, method, target: this.target, round, ...body } as CallEvent;
-    observe(() => onEvent(event));
+    observe(() => onEvent?.(event));
     observe(() => recorder?.record(event, content));
   }
 }

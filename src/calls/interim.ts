@@ -1,9 +1,15 @@
 import { ParleyError, reasonOf } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import { missingCapabilities, requiredCapabilities } from "../protocol/capabilities.ts";
-import { readForm } from "../protocol/form/index.ts";
 import { type Breach, samplingBreach } from "../protocol/sampling.ts";
-import { type ClientCapabilities, type InputRequest, kindOf, type QuestionKind } from "../protocol/types.ts";
+import {
+  type ClientCapabilities,
+  type ElicitFormParams,
+  type InputRequest,
+  kindOf,
+  type QuestionKind,
+} from "../protocol/types.ts";
+import { fieldsOf } from "./fields.ts";
 
 /** One entry of `inputRequests`, checked. */
 export interface Question {
@@ -99,7 +105,7 @@ function elicitationBreach({ mode, message, url }: Record<string, unknown>): Bre
 
 function checkForm(request: InputRequest, key: string, rules: InterimRules): void {
   try {
-    readForm((request.params as { requestedSchema?: unknown }).requestedSchema);
+    fieldsOf(request.params as ElicitFormParams);
   } catch (error) {
     throw invalid(rules, { rule: "D4", reason: reasonOf(error) }, key, error);
   }

@@ -90,7 +90,7 @@ export interface ResolvedOptions {
   restartRefusedState: boolean;
   resendLostLegs: number;
   maxRequestStateBytes: number;
-  onEvent: (event: CallEvent) => void;
+  onEvent?: (event: CallEvent) => void;
   recorder?: Recorder;
   clock: Clock;
   random: () => number;
@@ -110,13 +110,12 @@ const DEFAULTS = {
   restartRefusedState: true,
   resendLostLegs: 1,
   maxRequestStateBytes: 1024 * 1024,
-  onEvent: (): void => {},
   clock: systemClock,
   random: Math.random,
   newCallId: () => randomUUID().replaceAll("-", ""),
 };
 const PACING: Required<Pacing> = { initialMs: 250, factor: 2, maxMs: 5000, jitter: 0.2 };
-const NAMES = new Set(["server", "responders", "recorder", "pacing", ...Object.keys(DEFAULTS)]);
+const NAMES = new Set(["server", "responders", "onEvent", "recorder", "pacing", ...Object.keys(DEFAULTS)]);
 
 /** @throws ParleyError `configuration`, naming the option. */
 export function resolveOptions(options: CallsOptions): ResolvedOptions {
@@ -126,6 +125,7 @@ export function resolveOptions(options: CallsOptions): ResolvedOptions {
   const resolved: ResolvedOptions = {
     ...DEFAULTS,
     ...rest,
+    declare: structuredClone(rest.declare ?? DEFAULTS.declare),
     responders: () => checkResponders(typeof responders === "function" ? responders() : responders),
     pacing: { ...PACING, ...withoutUndefined(pacing ?? {}) },
   };
@@ -141,7 +141,7 @@ export function resolveOptions(options: CallsOptions): ResolvedOptions {
     if (typeof resolved[name] !== "boolean") throw bad(name, "must be a boolean");
   }
   for (const name of ["onEvent", "random", "newCallId"] as const) {
-    if (typeof resolved[name] !== "function") throw bad(name, "must be a function");
+    if (resolved[name] !== undefined && typeof resolved[name] !== "function") throw bad(name, "must be a function");
   }
   if (resolved.recorder !== undefined && typeof resolved.recorder.record !== "function") {
     throw bad("recorder", "must have a function record");

@@ -59,9 +59,11 @@ function consume(response: IncomingMessage, take: (chunk: Buffer) => void): Prom
         response.destroy();
       }
     });
-    response.once("end", resolve);
+    response.on("end", resolve);
     response.on("error", reject);
-    response.once("close", () => reject(new Error("the connection closed")));
+    response.on("close", () => {
+      if (!response.complete) reject(new Error("the connection closed"));
+    });
   });
 }
 

@@ -58,12 +58,12 @@ export class Connection {
       const onAbort = (): void => void request.destroy(signal?.reason);
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#open.add(request);
-      request.once("response", resolve);
+      request.on("response", resolve);
       request.on("error", (error: NodeJS.ErrnoException) => {
         const unsent = request.reusedSocket && error.syscall === "write";
         reject(unsent ? new Unsent("The kept connection was dead.", { cause: error }) : error);
       });
-      request.once("close", () => {
+      request.on("close", () => {
         signal?.removeEventListener("abort", onAbort);
         this.#open.delete(request);
       });

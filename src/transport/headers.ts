@@ -16,6 +16,23 @@ export interface HeaderSources {
  * and body cannot disagree (G19, G20, G24).
  */
 export function headersOf(message: JSONRPCMessage, { version, headers, extra }: HeaderSources): string[] {
+  const all = given(headers, extra);
+  all.push("content-type", "application/json", "accept", "application/json, text/event-stream");
+  const request = "method" in message && "id" in message ? message : undefined;
+  const claimed = request?.params?._meta?.[PROTOCOL_VERSION_META_KEY];
+  if (request === undefined || typeof claimed !== "string") {
+    if (version !== undefined) all.push("mcp-protocol-version", version);
+    return all;
+  }
+  all.push("mcp-protocol-version", claimed, "mcp-method", request.method);
+  const field = NAMED_BY.get(request.method);
+  const name = field === undefined ? undefined : request.params?.[field];
+  if (typeof name === "string") all.push("mcp-name", encodeHeaderValue(name));
+  return all;
+}
+
+/** The host's headers, and one request's in their place where both have one. None of them is the transport's own. */
+function given(headers: RequestHeaders, extra: RequestHeaders | undefined): string[] {
   const all = new Map<string, string>();
   for (const name in headers) all.set(name.toLowerCase(), headers[name] as string);
   for (const name in extra) {
@@ -23,21 +40,7 @@ export function headersOf(message: JSONRPCMessage, { version, headers, extra }: 
     // Who calls, and what, is not for one request to change.
     if (lower !== "authorization" && !isOwnHeader(lower)) all.set(lower, extra[name] as string);
   }
-  all.set("content-type", "application/json");
-  all.set("accept", "application/json, text/event-stream");
-  if (version !== undefined) all.set("mcp-protocol-version", version);
-  if ("method" in message && "id" in message) describe(message.method, message.params, all);
-  return [...all].flat();
-}
-
-function describe(method: string, params: Record<string, unknown> | undefined, all: Map<string, string>): void {
-  const claimed = (params?.["_meta"] as Record<string, unknown> | undefined)?.[PROTOCOL_VERSION_META_KEY];
-  if (typeof claimed !== "string") return;
-  all.set("mcp-protocol-version", claimed);
-  all.set("mcp-method", method);
-  const field = NAMED_BY.get(method);
-  const name = field === undefined ? undefined : params?.[field];
-  if (typeof name === "string") all.set("mcp-name", encodeHeaderValue(name));
+  return all.size === 0 ? [] : [...all].flat();
 }
 
 const PLAIN = /^[\t\x20-\x7e]+$/;
