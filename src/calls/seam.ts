@@ -35,7 +35,10 @@ export interface Wire {
 
 interface Seam {
   readonly inFlight: Map<RequestId, Wire>;
+  /** Ours, which looks at marked requests only. */
   readonly send: Transport["send"];
+  /** Somebody else had wrapped the one below it. */
+  readonly watched: boolean;
 }
 
 const seams = new WeakMap<Transport, Seam>();
@@ -56,6 +59,7 @@ export function attach(client: Client): void {
   if (typeof send !== "function" || typeof onmessage !== "function") {
     throw new ParleyError("sdk_incompatible", "The client's transport has no send or onmessage to observe.");
   }
+  const watched = isWatched(transport);
   const inFlight = new Map<RequestId, Wire>();
   const observed: Transport["send"] = (message, options) => {
     const wire = "params" in message ? wireOf(message.params) : undefined;
@@ -75,12 +79,13 @@ export function attach(client: Client): void {
   };
   transport.send = observed;
   transport.onmessage = (message, extra) => onmessage.call(transport, observe(inFlight, message), extra);
-  seams.set(transport, { inFlight, send: observed });
+  seams.set(transport, { inFlight, send: observed, watched });
 }
 
 /** Whether somebody else wrapped `send`, and so wants to see every request. */
 export function isWatched(transport: Transport): boolean {
-  return Object.hasOwn(transport, "send") && transport.send !== seams.get(transport)?.send;
+  const seam = seams.get(transport);
+  return seam?.send === transport.send ? seam.watched : Object.hasOwn(transport, "send");
 }
 
 /** Forgets a leg that is over, answered or not. */
