@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import {
   isJSONRPCErrorResponse,
   isJSONRPCResultResponse,
@@ -10,6 +9,7 @@ import {
   SdkHttpError,
 } from "@modelcontextprotocol/client";
 import { isObject } from "../internal/json.ts";
+import type { ResponseHead } from "./connection.ts";
 
 /**
  * A JSON body as the response to request `id`.
@@ -51,10 +51,9 @@ const REFUSALS: Readonly<Record<number, [SdkErrorCode, string]>> = {
  * a host needs to sign in is in `data.wwwAuthenticate`. A redirect is no SdkHttpError: to the SDK's version negotiation,
  * 3xx would mean an older server, and nobody would learn where to turn.
  */
-export function httpError(response: IncomingMessage, url: URL, text: string): SdkError {
-  const { statusCode: status = 0, statusMessage: statusText = "", headers } = response;
+export function httpError({ status, statusText, headers }: ResponseHead, url: URL, text: string): SdkError {
   if (status >= 300 && status < 400) {
-    const target = redirectTarget(headers.location, url);
+    const target = redirectTarget(headers["location"], url);
     const message = `${url.host} redirects to ${target}, which is not followed: use that address if it is the server you mean`;
     return new SdkError(SdkErrorCode.ClientHttpNotImplemented, message, { status, statusText });
   }
@@ -65,14 +64,14 @@ export function httpError(response: IncomingMessage, url: URL, text: string): Sd
 }
 
 /** A 2xx answer to a request that is neither JSON nor an event stream. */
-export function unexpectedContent(contentType: string | undefined): SdkError {
+export function unexpectedContent(contentType: string | string[] | undefined): SdkError {
   const message = `Unexpected content type: ${contentType ?? "none"}`;
   return new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, message, { contentType });
 }
 
 /** Without user, query and fragment, which may be secrets. */
-function redirectTarget(location: string | undefined, from: URL): string {
-  if (location === undefined || !URL.canParse(location, from.href)) return "an address it does not name";
+function redirectTarget(location: string | string[] | undefined, from: URL): string {
+  if (typeof location !== "string" || !URL.canParse(location, from.href)) return "an address it does not name";
   const { origin, pathname } = new URL(location, from);
   return origin + pathname;
 }

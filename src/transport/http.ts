@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import {
   CLIENT_INFO_META_KEY,
   type JSONRPCMessage,
@@ -9,21 +8,15 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import { ParleyError, reasonOf } from "../errors.ts";
-import { errorIn, httpError, isResponse, readMessage, readResponse, unexpectedContent } from "./answer.ts";
-import { readEvents, readExcerpt, readText } from "./body.ts";
-import { Connection } from "./connection.ts";
+import { errorIn, httpError, unexpectedContent } from "./answer.ts";
+import { Connection, type Receive, type Receiver, type ResponseHead } from "./connection.ts";
 import { DIRECT, type Direct } from "./direct.ts";
 import { headersOf } from "./headers.ts";
 import { type LeanHttpOptions, type ResolvedLeanHttpOptions, resolveLeanHttpOptions } from "./options.ts";
-import type { StreamEvent } from "./sse.ts";
-
-/** Of a refusal's body, enough for a JSON-RPC error. */
-const REFUSAL_BYTES = 64 * 1024;
-/** How long a stream may stay open after its response, before its connection is given up. */
-const LINGER_MS = 1000;
+import { type Deliver, eventStream, excerpt, jsonBody } from "./receivers.ts";
 
 /**
- * Streamable HTTP for any SDK `Client`, on Node's own client with kept connections: what revision 2026-07-28 asks for,
+ * Streamable HTTP for any SDK `Client`, on undici with kept connections: what revision 2026-07-28 asks for,
  * and little else, so that a request costs little. One POST per message; JSON and event streams; closing the connection
  * is cancelling (I5).
  *
@@ -41,7 +34,12 @@ export function leanHttpTransport(url: string | URL, options: LeanHttpOptions = 
   return new LeanHttpTransport(resolveLeanHttpOptions(url, options));
 }
 
-type Deliver = (message: JSONRPCMessage) => void;
+/** What a response is taken in with. */
+interface Sent {
+  readonly id: RequestId | undefined;
+  readonly options: TransportSendOptions;
+  readonly deliver: Deliver;
+}
 
 class LeanHttpTransport implements Transport {
   /** Tells the SDK to cancel by `requestSignal` instead of a notification. */
@@ -108,72 +106,48 @@ class LeanHttpTransport implements Transport {
     this.onclose?.();
   }
 
-  async #exchange(
+  #exchange(
     message: JSONRPCMessage,
     headers: string[],
     options: TransportSendOptions,
     deliver: Deliver,
   ): Promise<void> {
-    const response = await this.#connection
-      .post(headers, JSON.stringify(message), options.requestSignal)
-      .catch((error) => this.#lost("was lost before an answer came", error));
-    const { statusCode = 0 } = response;
     const id = "method" in message && "id" in message ? message.id : undefined;
-    if (statusCode < 200 || statusCode >= 300) return this.#refused(response, id, deliver);
-    if (id === undefined) return void (await readExcerpt(response, REFUSAL_BYTES));
-    const contentType = response.headers["content-type"];
-    const type = contentType?.split(";", 1)[0]?.trim().toLowerCase();
-    if (type === "text/event-stream") return this.#stream(response, id, options, deliver);
-    if (type !== "application/json") {
-      response.destroy();
-      throw unexpectedContent(contentType);
-    }
-    const text = await readText(response, this.#options.maxMessageBytes).catch((error) =>
-      this.#lost("was lost in the middle of the answer", error),
-    );
-    deliver(readResponse(text, id));
+    let answered = false;
+    const receive: Receive = (head, close) => {
+      answered = true;
+      return this.#receiverOf(head, close, { id, options, deliver });
+    };
+    return this.#connection.post(headers, JSON.stringify(message), options.requestSignal, receive).catch((error) => {
+      if (answered) throw error;
+      return this.#lost("was lost before an answer came", error);
+    });
   }
 
-  async #stream(
-    response: IncomingMessage,
-    id: RequestId,
-    { requestSignal, onRequestStreamEnd }: TransportSendOptions,
-    deliver: Deliver,
-  ): Promise<void> {
-    let linger: NodeJS.Timeout | undefined;
-    let delivered = Promise.resolve();
-    const onEvent = ({ type, data }: StreamEvent): void => {
-      // The response is the last that is said here (A23).
-      if (linger !== undefined || type !== "message" || data === "") return;
-      const message = readMessage(data);
-      if (message === undefined) {
-        this.onerror?.(new SdkError(SdkErrorCode.InvalidResult, "An event of the stream is not a JSON-RPC message."));
-        return;
-      }
-      if (isResponse(message) && message.id === id) linger = setTimeout(() => response.destroy(), LINGER_MS);
-      // The SDK handles a notification a microtask later: a response in the same packet must not overtake it.
-      delivered = delivered.then(() => deliver(message));
-    };
-    let broken: unknown;
-    try {
-      await readEvents(response, this.#options.maxMessageBytes, onEvent);
-    } catch (error) {
-      broken = error;
+  #receiverOf(head: ResponseHead, close: () => void, { id, options, deliver }: Sent): Receiver {
+    if (head.status < 200 || head.status >= 300)
+      return excerpt(close, (text) => this.#refused(head, text, id, deliver));
+    if (id === undefined) return excerpt(close, () => {});
+    const { maxMessageBytes: maxBytes } = this.#options;
+    const contentType = String(head.headers["content-type"]);
+    const type = contentType.split(";", 1)[0]?.trim().toLowerCase();
+    if (type === "application/json") {
+      return jsonBody(id, maxBytes, deliver, (broken) => this.#lost("was lost in the middle of the answer", broken));
     }
-    clearTimeout(linger);
-    await delivered;
-    if (linger !== undefined) return;
-    if (requestSignal?.aborted !== true) onRequestStreamEnd?.();
-    this.#lost("ended its response stream without a response", broken);
+    if (type !== "text/event-stream") throw unexpectedContent(head.headers["content-type"]);
+    const onLost = (broken: unknown): never => {
+      if (options.requestSignal?.aborted !== true) options.onRequestStreamEnd?.();
+      return this.#lost("ended its response stream without a response", broken);
+    };
+    return eventStream({ id, maxBytes, deliver, close, onLost, onError: (error) => this.onerror?.(error) });
   }
 
   /** What is not 2xx. */
-  async #refused(response: IncomingMessage, id: RequestId | undefined, deliver: Deliver): Promise<void> {
-    const { statusCode = 0 } = response;
-    const text = await readExcerpt(response, REFUSAL_BYTES);
-    const spoken = statusCode >= 400 && statusCode < 500 && statusCode !== 401 && statusCode !== 403;
+  #refused(head: ResponseHead, text: string, id: RequestId | undefined, deliver: Deliver): void {
+    const { status } = head;
+    const spoken = status >= 400 && status < 500 && status !== 401 && status !== 403;
     const error = spoken && id !== undefined ? errorIn(text, id) : undefined;
-    if (error === undefined) throw httpError(response, this.#options.url, text);
+    if (error === undefined) throw httpError(head, this.#options.url, text);
     deliver(error);
   }
 
