@@ -9,7 +9,7 @@ export type Deliver = (message: JSONRPCMessage) => void;
 
 /** Of a body that nobody needs whole, enough for a JSON-RPC error. */
 const EXCERPT_BYTES = 64 * 1024;
-/** How long a stream may stay open after its response, before its connection is given up. */
+/** How long what nobody needs may go on, a body or a stream after its response, before its connection is given up. */
 const LINGER_MS = 1000;
 
 /**
@@ -37,17 +37,21 @@ export function jsonBody(
   };
 }
 
-/** The beginning of a body, whether or not the rest of it comes. */
+/** The beginning of a body, whether or not the rest of it comes soon. */
 export function excerpt(close: () => void, end: (text: string) => void): Receiver {
   const chunks: Buffer[] = [];
   let left = EXCERPT_BYTES;
+  const linger = setTimeout(close, LINGER_MS);
   return {
     take(chunk) {
       chunks.push(chunk.subarray(0, Math.max(left, 0)));
       left -= chunk.length;
       if (left < 0) close();
     },
-    end: () => end(textOf(chunks)),
+    end() {
+      clearTimeout(linger);
+      end(textOf(chunks));
+    },
   };
 }
 

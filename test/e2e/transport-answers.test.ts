@@ -173,6 +173,19 @@ describe("what it makes of an answer", () => {
     expect(elsewhere.seen).toHaveLength(0);
   });
 
+  test("a body that nobody needs, and that does not end, holds nothing up: a notification's, a refusal's", async () => {
+    const { url, sockets } = await answering((res, { id }) => {
+      const refused = JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32602, message: "no" } });
+      if (id === undefined) res.writeHead(202).write("taking my time");
+      else res.writeHead(400).write(refused);
+    });
+    const { transport, messages } = await open(url);
+    await transport.send({ jsonrpc: "2.0", method: "notifications/progress", params: {} });
+    await transport.send(request("tools/list"));
+    expect(messages).toMatchObject([{ error: { code: -32602 } }]);
+    await vi.waitFor(() => expect([...sockets].every((socket) => socket.destroyed)).toBe(true), { timeout: 10_000 });
+  });
+
   test("a 2xx that is neither JSON nor a stream is told, a 202 included", async () => {
     const { client } = await connected((res) => void res.writeHead(202).end());
     await expect(client.callTool({ name: "x" })).rejects.toMatchObject({ code: "CLIENT_HTTP_UNEXPECTED_CONTENT" });
