@@ -1,4 +1,5 @@
 import type { ParleyError } from "../errors.ts";
+import { LazySignal, type Signal } from "../internal/lazy-signal.ts";
 
 /** Time, injected: tests pass a hand-driven one. */
 export interface Clock {
@@ -32,20 +33,20 @@ export interface Limit {
 
 /**
  * Runs `work` until it settles, `outer` aborts or a limit runs out; whatever ends it first is what is thrown. The
- * signal handed to `work` fires in the last two cases, and `work` may fire it itself through the scope; with a limit that
+ * scope handed to `work` is aborted in the last two cases, and `work` may abort it itself; with a limit that
  * is over already, `work` does not begin. Nothing is left behind: no timer, no listener.
  */
 export function within<T>(
   clock: Clock,
-  outer: AbortSignal,
+  outer: Signal,
   limits: readonly Limit[],
-  work: (signal: AbortSignal, scope: AbortController) => Promise<T>,
+  work: (scope: LazySignal) => Promise<T>,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     outer.throwIfAborted();
     const over = limits.find(({ ms }) => ms <= 0);
     if (over !== undefined) throw over.error();
-    const scope = new AbortController();
+    const scope = new LazySignal();
     const timers: (() => void)[] = [];
     const leave = (): void => {
       outer.removeEventListener("abort", onOuter);
@@ -62,7 +63,7 @@ export function within<T>(
     for (const { ms, error } of limits) {
       if (ms !== Number.POSITIVE_INFINITY) timers.push(clock.after(ms, () => stop(error())));
     }
-    work(scope.signal, scope).then(
+    work(scope).then(
       (value) => {
         leave();
         resolve(value);
@@ -76,9 +77,9 @@ export function within<T>(
 }
 
 /** Resolves after `ms`; when `signal` fires it only takes its timer back (see {@link within}). */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+export function pause(clock: Clock, ms: number, signal: Signal): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, resolve);
-    signal.addEventListener("abort", cancel, { once: true });
+    signal.addEventListener("abort", cancel);
   });
 }

@@ -1,5 +1,6 @@
 import type { Client, Progress } from "@modelcontextprotocol/client";
 import { ParleyError, type ParleyErrorCode } from "../errors.ts";
+import { LazySignal } from "../internal/lazy-signal.ts";
 import { kindOf } from "../protocol/types.ts";
 import type { Limit } from "./clock.ts";
 import type { CallContent, CallEvent, EventBody } from "./events.ts";
@@ -23,7 +24,7 @@ export class CallCore {
   readonly setting: CallSetting;
   readonly record: CallRecord;
   /** Ends everything the call waits for. Its reason is always a ParleyError. */
-  readonly end = new AbortController();
+  readonly end = new LazySignal();
 
   /** This round's questions, made once. */
   #asked: { readonly requests: CallRecord["requests"]; readonly questions: readonly Question[] } | undefined;

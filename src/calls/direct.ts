@@ -84,12 +84,12 @@ async function exchange({ method, params }: Leg, way: Way): Promise<Result> {
 
 /** Settles as soon as the response is there, though its stream may stay open. What else comes on it is for the client. */
 function responseTo(request: Leg & { jsonrpc: "2.0"; id: number }, way: Way): Promise<JSONRPCMessage> {
-  const { direct, transport, options } = way;
+  const { direct, transport, wire, options } = way;
   return new Promise((resolve, reject) => {
     const onMessage = (message: JSONRPCMessage): void => {
       if (!("method" in message) && message.id === request.id) resolve(message);
       else transport.onmessage?.(message);
     };
-    direct.exchange(request, { signal: options.signal, headers: options.headers, onMessage }).catch(reject);
+    direct.exchange(request, { signal: wire.scope, headers: options.headers, onMessage }).catch(reject);
   });
 }

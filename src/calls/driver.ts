@@ -86,7 +86,7 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
     try {
       const done = await advance(this.#core);
       // An observer may have ended the call since the answer came.
-      this.#core.end.signal.throwIfAborted();
+      this.#core.end.throwIfAborted();
       if (done === undefined) return;
       this.#result = done.result as CallResults[M];
       this.#close("complete");
@@ -146,7 +146,7 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
     };
     const human = { ms: this.#core.left(record.answerBy), error: () => this.#humanTimeout() };
     const questions = this.questions.filter(({ key }) => open.has(key));
-    await within(setting.options.clock, end.signal, [human, totalLimit], (signal) => askAll(questions, asking, signal));
+    await within(setting.options.clock, end, [human, totalLimit], (scope) => askAll(questions, asking, scope.real));
   }
 
   #contextOf({ key, repeated }: Question): Omit<QuestionContext, "signal"> {
@@ -167,7 +167,7 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
   }
 
   #assertIdle(): void {
-    this.#core.end.signal.throwIfAborted();
+    this.#core.end.throwIfAborted();
     if (this.#status !== "asking") throw this.#core.error("call_state", `The call is ${this.#status}.`);
     if (this.#sending) throw this.#core.error("call_state", "A request of this call is in flight.");
   }

@@ -8,6 +8,7 @@ import {
   type StandardSchemaV1,
 } from "@modelcontextprotocol/client";
 import { ParleyError, reasonOf } from "../errors.ts";
+import type { LazySignal } from "../internal/lazy-signal.ts";
 import { isTaskMethod, type TaskMethod } from "../protocol/tasks.ts";
 import type { MrtrMethod } from "../protocol/types.ts";
 import { directly } from "./direct.ts";
@@ -19,7 +20,7 @@ export interface LegRequest {
   readonly method: MrtrMethod | TaskMethod;
   readonly params: Record<string, unknown>;
   /** Ends the leg: from outside, or from here when its response cannot come any more. */
-  readonly scope: AbortController;
+  readonly scope: LazySignal;
   readonly onProgress?: (progress: Progress) => void;
   readonly onUntyped: () => void;
 }
@@ -48,15 +49,16 @@ const NEVER_MS = 2_147_483_647;
 export async function sendLeg(client: Client, request: LegRequest): Promise<LegOutcome> {
   const modern = client.getProtocolEra() === "modern";
   const way = modern && request.onProgress === undefined ? directly(client) : client;
-  if (modern && way === client) attach(client);
+  const direct = way !== client;
+  if (modern && !direct) attach(client);
   let lost = false;
   const onLost = (): void => {
     lost = true;
     request.scope.abort();
   };
-  const wire: Wire = { onUntyped: request.onUntyped, onLost };
+  const wire: Wire = { scope: request.scope, onUntyped: request.onUntyped, onLost };
   try {
-    const result = await dispatch(way, request, wire);
+    const result = await dispatch(way, direct, request, wire);
     return wire.interim === undefined ? { kind: "complete", result } : { kind: "interim", raw: wire.interim };
   } catch (error) {
     // What the SDK made of an interim result does not count: it checks output schemas against it.
@@ -73,12 +75,13 @@ export async function sendLeg(client: Client, request: LegRequest): Promise<LegO
   }
 }
 
-function dispatch(client: Client, request: LegRequest, wire: Wire): Promise<Result> {
+function dispatch(client: Client, direct: boolean, request: LegRequest, wire: Wire): Promise<Result> {
   const { method, onProgress, scope } = request;
   const params = mark(request.params, wire);
   const options = {
     allowInputRequired: true,
-    signal: scope.signal,
+    // Past the client, the leg itself knows its end.
+    ...(!direct && { signal: scope.real }),
     timeout: NEVER_MS,
     ...(onProgress && { onprogress: onProgress }),
   };
@@ -95,7 +98,7 @@ const asIs: StandardSchemaV1<unknown, Result> = {
 };
 
 function translate(error: unknown, wire: Wire, lost: boolean, request: LegRequest): unknown {
-  if (wire.response === undefined && wire.id !== undefined && (lost || !request.scope.signal.aborted)) {
+  if (wire.response === undefined && wire.id !== undefined && (lost || !request.scope.aborted)) {
     const message = "The response stream ended without a response.";
     if (lost) return new LostLeg(message);
     // fetch reports a network failure as a TypeError, our own transport by its code.

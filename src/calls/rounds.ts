@@ -71,7 +71,7 @@ function sendOnce(core: CallCore): Promise<LegOutcome> {
   // A 2025-era server asks people while the request is open (K7).
   const ms = legTimeoutMs + (legacy ? options.humanTimeoutMs : 0);
   const limit = { ms, error: () => core.error("leg_timeout", `${method} was not answered within ${ms} ms.`) };
-  return within(options.clock, core.end.signal, [limit, core.totalLimit], (_, scope) =>
+  return within(options.clock, core.end, [limit, core.totalLimit], (scope) =>
     sendLeg(client, {
       server: options.server,
       method,
@@ -120,7 +120,7 @@ async function pace(core: CallCore, waits: number): Promise<void> {
   const spread = 1 + pacing.jitter * (2 * random() - 1);
   const ms = Math.min(pacing.maxMs, pacing.initialMs * pacing.factor ** waits) * spread;
   core.emit({ type: "paced", ms });
-  await within(clock, core.end.signal, [core.totalLimit], (signal) => pause(clock, ms, signal));
+  await within(clock, core.end, [core.totalLimit], (signal) => pause(clock, ms, signal));
 }
 
 /** A server whose ledger was away, or is busy with this very round, says so: the same request may be sent again. */

@@ -1,6 +1,7 @@
 import type { Client, JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/client";
 import { ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
+import type { LazySignal } from "../internal/lazy-signal.ts";
 
 /*
  * The one place that looks past the SDK's public calls, and only for requests the driver itself sent. It wraps the two
@@ -17,6 +18,8 @@ const LEG = Symbol("mcp-parley leg");
 
 /** What the driver sees of one leg beside what the SDK makes of it. */
 export interface Wire {
+  /** Ends the leg. */
+  readonly scope: LazySignal;
   /** What the last message for this leg was; `undefined` while none has come. */
   response?: "result" | "error";
   /** The result is no object, so the SDK would take the message for none and wait on. */

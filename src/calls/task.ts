@@ -1,6 +1,7 @@
 /** A call that went on as a task: looked at in the server's time, asked about once, answered, and cancelled with its call. */
 import { CLIENT_CAPABILITIES_META_KEY, ProtocolError, type Result } from "@modelcontextprotocol/client";
 import { isObject } from "../internal/json.ts";
+import { LazySignal } from "../internal/lazy-signal.ts";
 import type { TaskMethod } from "../protocol/tasks.ts";
 import { pause, within } from "./clock.ts";
 import type { CallCore } from "./core.ts";
@@ -66,7 +67,7 @@ export async function followTask(
         });
     }
     if (asksSomethingNew(core, task, seen, ms)) return undefined;
-    await within(clock, core.end.signal, [core.totalLimit], (signal) => pause(clock, task.pollIntervalMs, signal));
+    await within(clock, core.end, [core.totalLimit], (signal) => pause(clock, task.pollIntervalMs, signal));
   }
 }
 
@@ -74,7 +75,7 @@ export async function followTask(
 export function cancelTask({ setting, record }: CallCore): void {
   if (record.task === undefined) return;
   const params = withEnvelope(record.capabilities, { taskId: record.task.taskId });
-  const scope = new AbortController();
+  const scope = new LazySignal();
   AbortSignal.timeout(setting.legTimeoutMs).addEventListener("abort", () => scope.abort(), { once: true });
   const { server } = setting.options;
   const leg = { server, method: "tasks/cancel", params, scope, onUntyped: () => {} } as const;
@@ -138,7 +139,7 @@ async function send(
   const onUntyped = () => core.emit({ type: "warning", warning: "missing_result_type" });
   for (let lost = 0; ; lost++) {
     try {
-      const outcome = await within(options.clock, core.end.signal, [limit, core.totalLimit], (_, scope) =>
+      const outcome = await within(options.clock, core.end, [limit, core.totalLimit], (scope) =>
         sendLeg(client, { server: options.server, method, params, scope, onUntyped }),
       );
       if (outcome.kind === "complete") return outcome.result;
@@ -151,7 +152,7 @@ async function send(
       if (lost >= options.resendLostLegs) throw error.cause ?? error;
       core.emit({ type: "resent", attempt: lost + 1 });
       const { pollIntervalMs = POLL_MS } = core.record.task ?? {};
-      await within(options.clock, core.end.signal, [core.totalLimit], (signal) =>
+      await within(options.clock, core.end, [core.totalLimit], (signal) =>
         pause(options.clock, pollIntervalMs, signal),
       );
     }

@@ -94,7 +94,7 @@ export class ModelRuns {
     const question = openQuestion(call, questionId);
     const late = () => new ParleyError("human_timeout", "The model did not answer in time (modelTimeoutMs).");
     try {
-      const result = await within(clock, outer, [{ ms: modelTimeoutMs, error: late }], async (signal) =>
+      const result = await within(clock, outer, [{ ms: modelTimeoutMs, error: late }], async ({ real: signal }) =>
         (model as NonNullable<typeof model>)(params, { ...contextOf(call, question), signal }),
       );
       const breach = samplingResultBreach(params, { ...result });

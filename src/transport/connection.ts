@@ -1,4 +1,5 @@
 import { type Dispatcher, Pool } from "undici";
+import type { Signal } from "../internal/lazy-signal.ts";
 import type { ResolvedLeanHttpOptions } from "./options.ts";
 
 /** What stands before a response's body. Names of headers are in lower case. */
@@ -46,7 +47,7 @@ export class Connection {
    * @param signal ends the request and, if it is there already, its response.
    * @throws what is said of the connection, before there is a response; the signal's reason; what the receiver throws.
    */
-  async post(headers: string[], body: string, signal: AbortSignal | undefined, receive: Receive): Promise<void> {
+  async post(headers: string[], body: string, signal: Signal | undefined, receive: Receive): Promise<void> {
     try {
       await this.#attempt(headers, body, signal, receive);
     } catch (error) {
@@ -62,7 +63,7 @@ export class Connection {
     this.#pool.destroy().catch(() => undefined);
   }
 
-  #attempt(headers: string[], body: string, signal: AbortSignal | undefined, receive: Receive): Promise<void> {
+  #attempt(headers: string[], body: string, signal: Signal | undefined, receive: Receive): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       const exchange = new Exchange(receive, signal, resolve, reject);
@@ -74,7 +75,7 @@ export class Connection {
 /** One request on its way, as undici tells of it. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #receive: Receive;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: Signal | undefined;
   readonly #resolve: (end: void | Promise<void>) => void;
   readonly #reject: (error: unknown) => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -82,7 +83,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     receive: Receive,
-    signal: AbortSignal | undefined,
+    signal: Signal | undefined,
     resolve: (end: void | Promise<void>) => void,
     reject: (error: unknown) => void,
   ) {

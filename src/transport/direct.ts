@@ -1,4 +1,5 @@
 import type { JSONRPCMessage, JSONRPCRequest, Transport } from "@modelcontextprotocol/client";
+import type { Signal } from "../internal/lazy-signal.ts";
 import type { RequestHeaders } from "./options.ts";
 
 /** What only our own transports have: a way for the driver's legs past the SDK's client, which costs more than the wire. */
@@ -12,7 +13,7 @@ export interface Direct {
 }
 
 export interface ExchangeOptions {
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Signal;
   /** `Mcp-Param-*`, already encoded (G21). */
   readonly headers: RequestHeaders | undefined;
   readonly onMessage: (message: JSONRPCMessage) => void;

@@ -8,6 +8,7 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import { ParleyError, reasonOf } from "../errors.ts";
+import type { Signal } from "../internal/lazy-signal.ts";
 import { errorIn, httpError, unexpectedContent } from "./answer.ts";
 import { Connection, type Receive, type Receiver, type ResponseHead } from "./connection.ts";
 import { DIRECT, type Direct } from "./direct.ts";
@@ -34,10 +35,12 @@ export function leanHttpTransport(url: string | URL, options: LeanHttpOptions = 
   return new LeanHttpTransport(resolveLeanHttpOptions(url, options));
 }
 
+type SendOptions = Omit<TransportSendOptions, "requestSignal"> & { requestSignal?: Signal | undefined };
+
 /** What a response is taken in with. */
 interface Sent {
   readonly id: RequestId | undefined;
-  readonly options: TransportSendOptions;
+  readonly options: SendOptions;
   readonly deliver: Deliver;
 }
 
@@ -80,7 +83,7 @@ class LeanHttpTransport implements Transport {
     };
   }
 
-  async #send(message: JSONRPCMessage, options: TransportSendOptions, deliver: Deliver): Promise<void> {
+  async #send(message: JSONRPCMessage, options: SendOptions, deliver: Deliver): Promise<void> {
     const { requestSignal } = options;
     try {
       if (this.#status !== "open") throw new SdkError(SdkErrorCode.NotConnected, "The transport is not open.");
@@ -106,12 +109,7 @@ class LeanHttpTransport implements Transport {
     this.onclose?.();
   }
 
-  #exchange(
-    message: JSONRPCMessage,
-    headers: string[],
-    options: TransportSendOptions,
-    deliver: Deliver,
-  ): Promise<void> {
+  #exchange(message: JSONRPCMessage, headers: string[], options: SendOptions, deliver: Deliver): Promise<void> {
     const id = "method" in message && "id" in message ? message.id : undefined;
     let answered = false;
     const receive: Receive = (head, close) => {
@@ -176,7 +174,7 @@ function clientInfoIn(message: JSONRPCMessage): unknown {
 }
 
 /** @throws SdkError rather than do by halves what this transport does not do. */
-function refuseWhatIsElsewhere(message: JSONRPCMessage, { resumptionToken }: TransportSendOptions): void {
+function refuseWhatIsElsewhere(message: JSONRPCMessage, { resumptionToken }: SendOptions): void {
   if ("method" in message && message.method === "initialize") {
     throw new SdkError(
       SdkErrorCode.EraNegotiationFailed,

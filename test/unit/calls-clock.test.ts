@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { within } from "../../src/calls/clock.ts";
 import { ParleyError } from "../../src/errors.ts";
+import type { Signal } from "../../src/internal/lazy-signal.ts";
 import { HandClock } from "./calls-peer.ts";
 
 const limit = (ms: number) => ({ ms, error: () => new ParleyError("leg_timeout", "late") });
@@ -8,7 +9,7 @@ const never = new AbortController().signal;
 
 test("within: what ends the work first is what is thrown, not what the abort makes the work throw", async () => {
   const clock = new HandClock();
-  const work = (signal: AbortSignal) =>
+  const work = (signal: Signal) =>
     new Promise<never>((_, reject) => {
       signal.addEventListener("abort", () => reject(new Error("from the work")));
     });

@@ -28,7 +28,7 @@ export function openAiModel(options: OpenAiModelOptions): Model {
     const body = requestBody(params, model, endpoint, names);
     const { timeoutMs } = endpoint;
     const late = { ms: timeoutMs, error: () => failed(endpoint, `did not answer within ${timeoutMs} ms (timeoutMs)`) };
-    const answer = await within(endpoint.clock, context.signal, [late], (signal) => post(endpoint, body, signal));
+    const answer = await within(endpoint.clock, context.signal, [late], ({ real }) => post(endpoint, body, real));
     return readCompletion(answer, params, model, names);
   };
 }

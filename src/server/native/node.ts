@@ -2,13 +2,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { NodeIncomingMessageLike } from "@modelcontextprotocol/node";
 import type { AuthInfo } from "@modelcontextprotocol/server";
+import { LazySignal } from "../../internal/lazy-signal.ts";
 import { type Answer, errorAnswer } from "./answer.ts";
 import { readBody } from "./body.ts";
 import type { Core } from "./core.ts";
 import { HANDED_OVER } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
 import { authenticated, checkForm, type HttpRefusal, refusalText, STOPPING } from "./guard.ts";
-import { LazySignal } from "./lazy-signal.ts";
 import { checkedMessage, type Parsed, parseMessage } from "./message.ts";
 import { acceptsStream, eventText, KEEP_ALIVE, STREAM_HEADERS } from "./stream.ts";
 

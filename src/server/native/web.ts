@@ -1,12 +1,12 @@
 /** Serving on `Request` and `Response`. */
 import type { AuthInfo } from "@modelcontextprotocol/server";
+import { LazySignal } from "../../internal/lazy-signal.ts";
 import { type Answer, errorAnswer } from "./answer.ts";
 import { NO_ROOM, type PendingBytes, TOO_SLOW, textOf } from "./body.ts";
 import type { Core } from "./core.ts";
 import { HANDED_OVER } from "./dispatch.ts";
 import type { Exchange } from "./exchange.ts";
 import { authenticated, checkForm, type HttpRefusal, refusalText, STOPPING, tooLarge } from "./guard.ts";
-import { LazySignal } from "./lazy-signal.ts";
 import { parseMessage } from "./message.ts";
 import type { HandlerLimits } from "./options.ts";
 import { acceptsStream, eventText, KEEP_ALIVE, STREAM_HEADERS } from "./stream.ts";
