@@ -1,4 +1,4 @@
-import type { McpServer } from "@modelcontextprotocol/server";
+import type { AuthInfo, McpHttpHandler, McpServer } from "@modelcontextprotocol/server";
 import { ParleyError } from "../errors.ts";
 import type { AnyFlow } from "../flow/define.ts";
 import { mount } from "./mount.ts";
@@ -7,9 +7,11 @@ import type { HandlerOptions } from "./native/options.ts";
 import { type ParleyOptions, resolveOptions } from "./options.ts";
 import { RoundServer } from "./serve.ts";
 import { TaskDesk } from "./tasks/desk.ts";
+import { listening, type TaskListening } from "./tasks/listen.ts";
 import { TaskMethods } from "./tasks/methods.ts";
 import { mountTasks } from "./tasks/mount.ts";
 import { TaskRunner } from "./tasks/runner.ts";
+import { TaskWatch } from "./tasks/watch.ts";
 import { createTickets, type TicketOptions, type Tickets } from "./tickets.ts";
 
 export interface Parley {
@@ -31,7 +33,14 @@ export interface Parley {
    * @throws ParleyError `configuration`
    */
   runTasks(flows: readonly AnyFlow[]): void;
-  /** Lets running tasks end (`tasks.drainMs`), gives back the rest, and takes no more. Call it on SIGTERM. */
+  /**
+   * Puts task notifications on a handler of the SDK's, which has no way for them: clients that name `taskIds` in
+   * `subscriptions/listen` are sent `notifications/tasks` (H30). `parley.handler` does it by itself. Serve, and close, what
+   * this returns; without the option `tasks` it is the handler itself.
+   * @param handler What `createMcpHandler` made.
+   */
+  taskSubscriptions(handler: McpHttpHandler, options?: TaskListening): McpHttpHandler;
+  /** Ends task subscriptions, lets running tasks end (`tasks.drainMs`), gives back the rest, and takes no more. Call it on SIGTERM. */
   close(): Promise<void>;
   /**
    * Links that only the call's own caller can complete. Needs the option `ledger`.
@@ -52,7 +61,9 @@ export function createParley(options: ParleyOptions = {}): Parley {
   const desk = tasks && new TaskDesk({ ...resolved, tasks });
   const runner = tasks && desk && new TaskRunner(desk, { ...resolved, tasks });
   const rounds = new RoundServer(resolved, desk);
-  const methods = desk && new TaskMethods(desk, (authInfo) => rounds.principal(authInfo));
+  const principal = (authInfo: AuthInfo | undefined) => rounds.principal(authInfo);
+  const watch = tasks && desk && new TaskWatch(desk, { ...resolved, tasks, principal });
+  const methods = desk && new TaskMethods(desk, principal);
   const prefixes = resolved.ring.ids.map((id) => `p1.${id}.`);
   const isOurs = (state: string) => prefixes.some((prefix) => state.startsWith(prefix));
   const register = (mcpServer: McpServer, flows: readonly AnyFlow[]) => {
@@ -61,15 +72,21 @@ export function createParley(options: ParleyOptions = {}): Parley {
     mountTasks(mcpServer, methods);
     runner?.add(flows);
   };
+  const taskSubscriptions = (handler: McpHttpHandler, own?: TaskListening) =>
+    watch === undefined ? handler : listening(handler, watch, resolved.holdClock, own);
   return {
     register,
-    handler: (own) => createHandler(own, rounds, register, methods),
+    handler: (own) => createHandler(own, rounds, { register, taskSubscriptions }, methods),
+    taskSubscriptions,
     runTasks: (flows) => {
       if (runner === undefined)
         throw new ParleyError("configuration", "runTasks: createParley needs the option tasks.");
       runner.add(flows);
     },
-    close: async () => runner?.close(),
+    close: async () => {
+      watch?.close();
+      await runner?.close();
+    },
     tickets: (own) => createTickets(resolved, own),
     keyIds: resolved.ring.ids,
   };

@@ -89,7 +89,7 @@ async function makeEndpoint(
   mount: MountName,
   options: EndpointOptions,
 ): Promise<Endpoint> {
-  if (mount === "sdk") return sdkEndpoint(await serverFactory(module, parley), options);
+  if (mount === "sdk") return sdkEndpoint(await serverFactory(module, parley), parley, options);
   try {
     return nativeEndpoint(module, parley, options);
   } catch (error) {
