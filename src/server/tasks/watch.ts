@@ -47,7 +47,7 @@ const READS_AT_ONCE = 8;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class TaskWatch {
-  readonly #desk: TaskDesk;
+  readonly #desk: Pick<TaskDesk, "get" | "onChange">;
   readonly #options: TaskWatchOptions;
   /** By what the store knows a task by. */
   readonly #watched = new Map<string, Watched>();
@@ -57,7 +57,7 @@ export class TaskWatch {
   #reads = 0;
   #closed = false;
 
-  constructor(desk: TaskDesk, options: TaskWatchOptions) {
+  constructor(desk: Pick<TaskDesk, "get" | "onChange">, options: TaskWatchOptions) {
     this.#desk = desk;
     this.#options = options;
     desk.onChange = (id) => this.#changed(id);
