@@ -7,7 +7,7 @@ import { z } from "zod";
 import { createParley, type Parley, type ParleyHandler, type TasksOptions, tool } from "../../src/index.ts";
 import { memoryTasks } from "../../src/tasks/memory.ts";
 import type { TestServer } from "../helpers/http.ts";
-import { type Listening, type ListenOptions, openListen, SUBSCRIPTION_ID } from "../helpers/listen.ts";
+import { type Listening, type ListenOptions, listenRequest, openListen, SUBSCRIPTION_ID } from "../helpers/listen.ts";
 import { MOUNTS, type Mount, serveFlows } from "../helpers/mounts.ts";
 import { TASKS, TaskWire, textIn, yes } from "../helpers/tasks.ts";
 import { until } from "../helpers/until.ts";
@@ -58,6 +58,16 @@ async function world(mount: Mount, tasks: Partial<TasksOptions> = {}, keepAliveM
       return text(`${a} ${b}`);
     }),
     tool("waits", { background: {} }, async (_args, flow) => text(String(await flow.confirm("go", "Go?")))),
+    tool("says", { background: {} }, async (_args, flow) => {
+      await flow.step("before", () => gates.passed("before"));
+      await flow.progress({ progress: 1, total: 2, message: "half" });
+      await flow.step("after", () => gates.passed("after"));
+      return text("said");
+    }),
+    tool("many", { background: {} }, async (_args, flow) => {
+      for (let n = 0; n < 20; n++) await flow.confirm(`q${n}`, `${n}?`);
+      return text("through");
+    }),
     tool("short", { background: { ttlMs: 60, pollIntervalMs: 20 } }, async (_args, flow) => {
       await flow.confirm("a", "A?");
       return text("late");
@@ -255,12 +265,15 @@ describe.each(MOUNTS)("task notifications, on the %s mount", (mount) => {
     expect(new Set(ids.map((meta) => JSON.stringify(meta)))).toEqual(new Set([`{"${SUBSCRIPTION_ID}":7}`]));
   });
 
-  it("H31 no progress and no message is sent for a task", async () => {
+  it("H31 progress is the task's status message, told at once; no progress and no message is sent", async () => {
     const { listen, ann, gates } = await world(mount);
-    const taskId = await ann.begin("works", { gate: "g" });
+    const taskId = await ann.begin("says");
     const stream = await listen({ taskIds: [taskId] });
-    await until(() => stream.tasks().find(({ statusMessage }) => statusMessage === "begun"));
-    await gates.open("g");
+    await until(() => stream.tasks()[0]);
+    expect(stream.tasks()).toMatchObject([{ status: "working" }]);
+    await gates.open("before");
+    await until(() => stream.tasks().find(({ statusMessage }) => statusMessage === "half"));
+    await gates.open("after");
     await until(() => stream.ended || undefined);
     const methods = new Set(stream.messages.map(({ method }) => method));
     expect(methods).toEqual(new Set(["notifications/subscriptions/acknowledged", "notifications/tasks", undefined]));
@@ -303,6 +316,37 @@ describe.each(MOUNTS)("task notifications, on the %s mount", (mount) => {
     });
   });
 
+  it("H30 a slow reader misses what was in between, gets the last of it, and nothing piles up for it", async () => {
+    const { handler, ann } = await world(mount);
+    const taskId = await ann.begin("many");
+    const { headers, body } = listenRequest({ taskIds: [taskId] });
+    const authInfo = people["ann"] as AuthInfo;
+    const request = new Request("http://127.0.0.1/mcp", { method: "POST", headers, body: JSON.stringify(body) });
+    const response = await handler.fetch(request, { authInfo });
+    for (let n = 0; n < 20; n++) {
+      await ann.when(taskId, ({ inputRequests }) => `q${n}` in Object(inputRequests));
+      await ann.update(taskId, { [`q${n}`]: yes });
+    }
+    await ann.ended(taskId);
+    const events = (await response.text()).split("\n\n").filter((event) => event.includes("notifications/tasks"));
+    expect(events.length).toBeLessThanOrEqual(2);
+    expect(events.at(-1)).toContain("through");
+  });
+
+  it("a reader that cancels is a client that is gone", async () => {
+    const { handler, ann, reads } = await world(mount, { pollIntervalMs: 5 });
+    const taskId = await ann.begin("waits");
+    const { headers, body } = listenRequest({ taskIds: [taskId] });
+    const request = new Request("http://127.0.0.1/mcp", { method: "POST", headers, body: JSON.stringify(body) });
+    const response = await handler.fetch(request, { authInfo: people["ann"] as AuthInfo });
+    const before = reads();
+    await until(() => reads() > before + 3 || undefined);
+    await response.body?.cancel();
+    const then = reads();
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(reads()).toBeLessThanOrEqual(then + 1);
+  });
+
   it("bounds all callers together", async () => {
     const { listen, ann, bob } = await world(mount, { subscriptions: 1 });
     const taskId = await ann.begin("waits");
@@ -311,6 +355,12 @@ describe.each(MOUNTS)("task notifications, on the %s mount", (mount) => {
     const second = await listen({ taskIds: [await bob.begin("waits")] }, { token: "bob" });
     await until(() => second.ended || undefined);
     expect(second.messages).toMatchObject([{ error: { message: "Subscription limit reached" } }]);
+    first.drop();
+    await until(async () => {
+      const third = await listen({ taskIds: [taskId] });
+      await until(() => third.messages[0]);
+      return third.messages[0]?.["method"];
+    });
   });
 
   it("H13 end with the credentials they were opened with", async () => {

@@ -15,6 +15,8 @@ export interface ListenOptions {
 export class Listening {
   readonly #req: ClientRequest;
   readonly #res: IncomingMessage;
+  readonly #read: Wire[] = [];
+  #rest = "";
   #text = "";
   ended = false;
 
@@ -24,8 +26,10 @@ export class Listening {
     res.setEncoding("utf8");
     res.on("data", (chunk: string) => {
       this.#text += chunk;
+      this.#take(chunk);
     });
     res.on("end", () => {
+      if (this.#text.startsWith("{")) this.#read.push(JSON.parse(this.#text));
       this.ended = true;
     });
     res.on("error", () => undefined);
@@ -44,15 +48,17 @@ export class Listening {
   }
 
   /** Whole messages, so far. */
-  get messages(): Wire[] {
-    if (this.#text.startsWith("{")) return this.ended ? [JSON.parse(this.#text)] : [];
-    return this.#text
-      .split("\n\n")
-      .slice(0, -1)
-      .flatMap((event) => {
-        const data = event.split("\n").find((line) => line.startsWith("data: "));
-        return data === undefined ? [] : [JSON.parse(data.slice("data: ".length)) as Wire];
-      });
+  get messages(): readonly Wire[] {
+    return this.#read;
+  }
+
+  #take(chunk: string): void {
+    const events = (this.#rest + chunk).split("\n\n");
+    this.#rest = events.pop() ?? "";
+    for (const event of events) {
+      const data = event.split("\n").find((line) => line.startsWith("data: "));
+      if (data !== undefined) this.#read.push(JSON.parse(data.slice("data: ".length)));
+    }
   }
 
   /** Params of the messages of one method. */
@@ -77,22 +83,13 @@ export class Listening {
     });
   }
 
-  /** Takes nothing more from the connection. */
-  pause(): void {
-    this.#res.pause();
-  }
-
-  resume(): void {
-    this.#res.resume();
-  }
-
   /** The client goes away. */
   drop(): void {
     this.#req.destroy();
   }
 }
 
-export function openListen(url: string, notifications: unknown, options: ListenOptions = {}): Promise<Listening> {
+export function listenRequest(notifications: unknown, options: ListenOptions = {}) {
   const { id = 7, token, capabilities = EVERYTHING } = options;
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -106,7 +103,11 @@ export function openListen(url: string, notifications: unknown, options: ListenO
     "mcp-method": "subscriptions/listen",
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
   };
-  const body = { jsonrpc: "2.0", id, method: "subscriptions/listen", params: { notifications, _meta } };
+  return { headers, body: { jsonrpc: "2.0", id, method: "subscriptions/listen", params: { notifications, _meta } } };
+}
+
+export function openListen(url: string, notifications: unknown, options: ListenOptions = {}): Promise<Listening> {
+  const { headers, body } = listenRequest(notifications, options);
   return new Promise((resolve, reject) => {
     const req = request(url, { method: "POST", headers, agent: false }, (res) => resolve(new Listening(req, res)));
     req.on("error", reject).end(JSON.stringify(body));
