@@ -58,6 +58,10 @@ async function world(mount: Mount, tasks: Partial<TasksOptions> = {}, keepAliveM
       return text(`${a} ${b}`);
     }),
     tool("waits", { background: {} }, async (_args, flow) => text(String(await flow.confirm("go", "Go?")))),
+    tool("then", { background: {} }, async (_args, flow) => {
+      await flow.step("before", () => gates.passed("before"));
+      return text(String(await flow.confirm("go", "Go?")));
+    }),
     tool("says", { background: {} }, async (_args, flow) => {
       await flow.step("before", () => gates.passed("before"));
       await flow.progress({ progress: 1, total: 2, message: "half" });
@@ -237,8 +241,10 @@ describe.each(MOUNTS)("task notifications, on the %s mount", (mount) => {
     const atOnce = await listen({ taskIds: [taskId] }, { capabilities: TASKS });
     await until(() => atOnce.ended || undefined);
     expect([atOnce.status, atOnce.messages]).toMatchObject([400, [{ id: 7, error: missing }]]);
-    const [later, other] = [await ann.begin("waits"), await ann.begin("works", { gate: "g" })];
+    const [later, other] = [await ann.begin("then"), await ann.begin("works", { gate: "g" })];
     const stream = await listen({ taskIds: [later, other] }, { capabilities: TASKS });
+    await until(() => stream.tasks(later)[0]);
+    await gates.open("before");
     await until(() => stream.ended || undefined);
     expect(stream.messages.at(-1)).toMatchObject({ id: 7, error: missing });
     expect(stream.text).not.toContain("elicitation/create");
