@@ -7,7 +7,7 @@ import type { HandlerOptions } from "./native/options.ts";
 import { type ParleyOptions, resolveOptions } from "./options.ts";
 import { RoundServer } from "./serve.ts";
 import { TaskDesk } from "./tasks/desk.ts";
-import { listening, type TaskListening } from "./tasks/listen.ts";
+import { listening, type TaskSubscriptionOptions } from "./tasks/listen.ts";
 import { TaskMethods } from "./tasks/methods.ts";
 import { mountTasks } from "./tasks/mount.ts";
 import { TaskRunner } from "./tasks/runner.ts";
@@ -38,8 +38,9 @@ export interface Parley {
    * `subscriptions/listen` are sent `notifications/tasks` (H30). `parley.handler` does it by itself. Serve, and close, what
    * this returns; without the option `tasks` it is the handler itself.
    * @param handler What `createMcpHandler` made.
+   * @throws ParleyError `configuration`
    */
-  taskSubscriptions(handler: McpHttpHandler, options?: TaskListening): McpHttpHandler;
+  taskSubscriptions(handler: McpHttpHandler, options?: TaskSubscriptionOptions): McpHttpHandler;
   /** Ends task subscriptions, lets running tasks end (`tasks.drainMs`), gives back the rest, and takes no more. Call it on SIGTERM. */
   close(): Promise<void>;
   /**
@@ -72,7 +73,7 @@ export function createParley(options: ParleyOptions = {}): Parley {
     mountTasks(mcpServer, methods);
     runner?.add(flows);
   };
-  const taskSubscriptions = (handler: McpHttpHandler, own?: TaskListening) =>
+  const taskSubscriptions = (handler: McpHttpHandler, own?: TaskSubscriptionOptions) =>
     watch === undefined ? handler : listening(handler, watch, resolved.holdClock, own);
   return {
     register,

@@ -1,7 +1,8 @@
 /** Task notifications at the wire, on both mounts: who may listen, what is told, and when it ends (H6, H13, H30 to H32). */
 
 import { isTaskStatusNotificationV2, readAcceptedTaskIdsV2 } from "@modelcontextprotocol/ext-tasks/core/v2";
-import type { AuthInfo } from "@modelcontextprotocol/server";
+import { toNodeHandler } from "@modelcontextprotocol/node";
+import { type AuthInfo, createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createParley, type Parley, type ParleyHandler, type TasksOptions, tool } from "../../src/index.ts";
@@ -382,6 +383,18 @@ describe.each(MOUNTS)("task notifications, on the %s mount", (mount) => {
     expect(brief.messages.at(-1)).toMatchObject({ id: 7, result: { resultType: "complete" } });
     expect(lasting.ended).toBe(false);
   });
+});
+
+it("taskSubscriptions takes what createMcpHandler made, and leaves it alone where there are no tasks", () => {
+  const handler = createMcpHandler(() => new McpServer({ name: "s", version: "1.0.0" }));
+  const keys = [Buffer.from("0123456789abcdef0123456789abcdef")];
+  const plain = createParley({ keys, callers: "anonymous" });
+  expect(plain.taskSubscriptions(handler)).toBe(handler);
+  const parley = createParley({ keys, callers: "anonymous", tasks: memoryTasks() });
+  const wrong = (rule: RegExp) =>
+    expect.objectContaining({ code: "configuration", message: expect.stringMatching(rule) });
+  expect(() => parley.taskSubscriptions(toNodeHandler(handler) as never)).toThrow(wrong(/createMcpHandler made/));
+  expect(() => parley.taskSubscriptions(handler, { keepAliveMs: -1 })).toThrow(wrong(/keepAliveMs/));
 });
 
 it("G29 a stream of tasks alone is kept alive with comments", async () => {

@@ -24,7 +24,7 @@ import { Events, ListenStream, messageIn } from "./listen-stream.ts";
 import type { TaskWatch } from "./watch.ts";
 
 /** How tasks are told of on a handler of the SDK's. */
-export interface TaskListening {
+export interface TaskSubscriptionOptions {
   /** Pause between two comments that keep such a stream alive, in ms; 0 for none. Default 15,000. */
   readonly keepAliveMs?: number;
 }
@@ -38,18 +38,26 @@ interface TaskListen {
   readonly capabilities: ClientCapabilities;
 }
 
-/** @param inner What `createMcpHandler` made. */
+/**
+ * @param inner What `createMcpHandler` made.
+ * @throws ParleyError `configuration`
+ */
 export function listening(
   inner: McpHttpHandler,
   watch: TaskWatch,
   clock: HoldClock,
-  { keepAliveMs = KEEP_ALIVE_MS }: TaskListening = {},
+  { keepAliveMs = KEEP_ALIVE_MS }: TaskSubscriptionOptions = {},
 ): McpHttpHandler {
+  if (typeof inner?.fetch !== "function" || typeof inner.close !== "function") {
+    throw wrong("the first argument must be what createMcpHandler made");
+  }
+  if (!Number.isSafeInteger(keepAliveMs) || keepAliveMs < 0) {
+    throw wrong("option keepAliveMs must be an integer of at least 0");
+  }
   const open = new Set<ListenStream>();
   let closed = false;
   return {
-    notify: inner.notify,
-    bus: inner.bus,
+    ...inner,
     fetch: async (request, options) => {
       const asked = await taskListenIn(request, options?.parsedBody);
       const response = await inner.fetch(request, options);
@@ -58,9 +66,9 @@ export function listening(
       const { id, taskIds, capabilities } = asked;
       const sdk = new Events(response.body);
       try {
-        const first = await sdk.next();
+        const acknowledged = acknowledgementIn(await sdk.next());
         const subscription = await watch.open({ taskIds, capabilities, authInfo: options?.authInfo });
-        const acknowledgement = withTaskIds(first, subscription.accepted);
+        const acknowledgement = withTaskIds(acknowledged, subscription.accepted);
         const { signal } = request;
         const parts = { id, acknowledgement, sdk, subscription, signal, keepAliveMs, clock };
         const stream = new ListenStream({ ...parts, onEnd: (ended) => open.delete(ended) });
@@ -116,16 +124,26 @@ function isStream(response: Response): boolean {
   return response.headers.get("content-type")?.startsWith("text/event-stream") === true;
 }
 
+interface Acknowledged {
+  readonly params: { readonly notifications: Readonly<Record<string, unknown>> };
+}
+
 /** @throws ParleyError `sdk_incompatible` */
-function withTaskIds(event: string | undefined, taskIds: readonly string[]): string {
+function acknowledgementIn(event: string | undefined): Acknowledged {
   const message = event === undefined ? undefined : messageIn(event);
   const params = message?.["params"];
-  if (!isObject(params) || !isObject(params["notifications"])) {
-    throw new ParleyError(
-      "sdk_incompatible",
-      "This @modelcontextprotocol/server answers subscriptions/listen in a way Parley does not know. Install 2.4.x.",
-    );
-  }
-  const notifications = { ...params["notifications"], taskIds };
-  return eventText(JSON.stringify({ ...message, params: { ...params, notifications } }));
+  if (isObject(params) && isObject(params["notifications"])) return message as unknown as Acknowledged;
+  throw new ParleyError(
+    "sdk_incompatible",
+    "This @modelcontextprotocol/server answers subscriptions/listen in a way Parley does not know. Install 2.4.x.",
+  );
+}
+
+function withTaskIds(message: Acknowledged, taskIds: readonly string[]): string {
+  const notifications = { ...message.params.notifications, taskIds };
+  return eventText(JSON.stringify({ ...message, params: { ...message.params, notifications } }));
+}
+
+function wrong(rule: string): ParleyError {
+  return new ParleyError("configuration", `taskSubscriptions: ${rule}.`);
 }

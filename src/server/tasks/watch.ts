@@ -108,10 +108,9 @@ export class TaskWatch {
     const { tasks, audience } = this.#options;
     const owner = ownerOf(audience, caller);
     const count = this.#perCaller.get(owner) ?? 0;
-    if (this.#closed || this.#open.size >= tasks.subscriptions || count >= tasks.subscriptionsPerCaller) {
-      throw new ProtocolError(ProtocolErrorCode.InternalError, "Subscription limit reached", {
-        reason: "limit_exceeded",
-      });
+    if (this.#closed) throw refused("This server is stopping", "stopping");
+    if (this.#open.size >= tasks.subscriptions || count >= tasks.subscriptionsPerCaller) {
+      throw refused("Subscription limit reached", "limit_exceeded");
     }
     this.#perCaller.set(owner, count + 1);
     let stopExpiry = () => {};
@@ -200,6 +199,10 @@ export class TaskWatch {
       if (!listener.tell(taskId, task)) this.#unwatch(rowId(taskId), listener);
     }
   }
+}
+
+function refused(message: string, reason: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InternalError, message, { reason });
 }
 
 function invalid(message: string): ProtocolError {
