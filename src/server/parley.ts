@@ -1,4 +1,4 @@
-import type { AuthInfo, McpHttpHandler, McpServer } from "@modelcontextprotocol/server";
+import type { AuthInfo, McpHttpHandler, McpServer, Transport } from "@modelcontextprotocol/server";
 import { ParleyError } from "../errors.ts";
 import type { AnyFlow } from "../flow/define.ts";
 import { mount } from "./mount.ts";
@@ -8,6 +8,7 @@ import { type ParleyOptions, resolveOptions } from "./options.ts";
 import { RoundServer } from "./serve.ts";
 import { TaskDesk } from "./tasks/desk.ts";
 import { listening, type TaskSubscriptionOptions } from "./tasks/listen.ts";
+import { TaskTransport } from "./tasks/listen-transport.ts";
 import { TaskMethods } from "./tasks/methods.ts";
 import { mountTasks } from "./tasks/mount.ts";
 import { TaskRunner } from "./tasks/runner.ts";
@@ -34,13 +35,14 @@ export interface Parley {
    */
   runTasks(flows: readonly AnyFlow[]): void;
   /**
-   * Puts task notifications on a handler of the SDK's, which has no way for them: clients that name `taskIds` in
-   * `subscriptions/listen` are sent `notifications/tasks` (H30). `parley.handler` does it by itself. Serve, and close, what
-   * this returns; without the option `tasks` it is the handler itself.
-   * @param handler What `createMcpHandler` made.
+   * Puts task notifications on what serves an `McpServer`, which has no way for them: clients that name `taskIds` in
+   * `subscriptions/listen` are sent `notifications/tasks` (H30). `parley.handler` does it by itself. Use, and close, what this
+   * returns; without the option `tasks` it is what was given.
+   * @param served What `createMcpHandler` made; or a transport for `serveStdio`.
    * @throws ParleyError `configuration`
    */
-  taskSubscriptions(handler: McpHttpHandler, options?: TaskSubscriptionOptions): McpHttpHandler;
+  taskSubscriptions(served: McpHttpHandler, options?: TaskSubscriptionOptions): McpHttpHandler;
+  taskSubscriptions(served: Transport): Transport;
   /** Ends task subscriptions, lets running tasks end (`tasks.drainMs`), gives back the rest, and takes no more. Call it on SIGTERM. */
   close(): Promise<void>;
   /**
@@ -73,8 +75,12 @@ export function createParley(options: ParleyOptions = {}): Parley {
     mountTasks(mcpServer, methods);
     runner?.add(flows);
   };
-  const taskSubscriptions = (handler: McpHttpHandler, own?: TaskSubscriptionOptions) =>
-    watch === undefined ? handler : listening(handler, watch, resolved.holdClock, own);
+  function taskSubscriptions(served: McpHttpHandler, own?: TaskSubscriptionOptions): McpHttpHandler;
+  function taskSubscriptions(served: Transport): Transport;
+  function taskSubscriptions(served: McpHttpHandler | Transport, own?: TaskSubscriptionOptions) {
+    if (watch === undefined) return served;
+    return isTransport(served) ? new TaskTransport(served, watch) : listening(served, watch, resolved.holdClock, own);
+  }
   return {
     register,
     handler: (own) => createHandler(own, rounds, { register, taskSubscriptions }, methods),
@@ -91,4 +97,8 @@ export function createParley(options: ParleyOptions = {}): Parley {
     tickets: (own) => createTickets(resolved, own),
     keyIds: resolved.ring.ids,
   };
+}
+
+function isTransport(served: McpHttpHandler | Transport): served is Transport {
+  return typeof (served as Partial<Transport> | undefined)?.send === "function";
 }

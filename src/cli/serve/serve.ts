@@ -34,7 +34,7 @@ export async function serve(specifier: string, flags: ServeFlags, io: Io, signal
   const mount = mountFor(module, flags.mount);
   const parley = makeParley(module, { authenticated: verifier !== undefined, warn });
   if (flags.stdio === true) {
-    await runStdio(await serverFactory(module, parley), out, signal, onError);
+    await runStdio(await serverFactory(module, parley), parley, out, signal, onError);
     return parley.close();
   }
 

@@ -6,20 +6,12 @@
  * what tasks tell besides. Everything else passes as it is.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  DEFAULT_MAX_REQUEST_BODY_SIZE,
-  type McpHttpHandler,
-  PROTOCOL_VERSION_META_KEY,
-  readRequestBody,
-} from "@modelcontextprotocol/server";
+import { DEFAULT_MAX_REQUEST_BODY_SIZE, type McpHttpHandler, readRequestBody } from "@modelcontextprotocol/server";
 import { ParleyError } from "../../errors.ts";
-import { isObject } from "../../internal/json.ts";
-import type { ClientCapabilities } from "../../protocol/types.ts";
-import { type RequestId, thrownAnswer } from "../native/answer.ts";
-import { REVISION } from "../native/envelope.ts";
+import { thrownAnswer } from "../native/answer.ts";
 import { eventText } from "../native/stream.ts";
 import type { HoldClock } from "../once.ts";
+import { acknowledgementOf, LISTEN, type TaskListen, taskListenOf, withTaskIds } from "./listen-messages.ts";
 import { Events, ListenStream, messageIn } from "./listen-stream.ts";
 import type { TaskWatch } from "./watch.ts";
 
@@ -29,14 +21,7 @@ export interface TaskSubscriptionOptions {
   readonly keepAliveMs?: number;
 }
 
-const METHOD = "subscriptions/listen";
 const KEEP_ALIVE_MS = 15_000;
-
-interface TaskListen {
-  readonly id: RequestId;
-  readonly taskIds: unknown;
-  readonly capabilities: ClientCapabilities;
-}
 
 /**
  * @param inner What `createMcpHandler` made.
@@ -66,9 +51,9 @@ export function listening(
       const { id, taskIds, capabilities } = asked;
       const sdk = new Events(response.body);
       try {
-        const acknowledged = acknowledgementIn(await sdk.next());
+        const acknowledged = acknowledgementOf(messageIn((await sdk.next()) ?? ""));
         const subscription = await watch.open({ taskIds, capabilities, authInfo: options?.authInfo });
-        const acknowledgement = withTaskIds(acknowledged, subscription.accepted);
+        const acknowledgement = eventText(JSON.stringify(withTaskIds(acknowledged, subscription.accepted)));
         const { signal } = request;
         const parts = { id, acknowledgement, sdk, subscription, signal, keepAliveMs, clock };
         const stream = new ListenStream({ ...parts, onEnd: (ended) => open.delete(ended) });
@@ -93,20 +78,11 @@ export function listening(
   };
 }
 
-/** The request, when it asks for tasks in this revision. It stays readable for the SDK. */
+/** The request, when it asks for tasks. It stays readable for the SDK. */
 async function taskListenIn(request: Request, parsed: unknown): Promise<TaskListen | undefined> {
   // The header repeats the method, or the SDK refuses (G24).
-  if (request.headers.get("mcp-method") !== METHOD) return undefined;
-  const message = parsed ?? (await messageOf(request));
-  if (!isObject(message) || message["method"] !== METHOD || !isObject(message["params"])) return undefined;
-  const { _meta: meta, notifications } = message["params"];
-  if (!isObject(meta) || meta[PROTOCOL_VERSION_META_KEY] !== REVISION) return undefined;
-  if (!isObject(notifications) || notifications["taskIds"] === undefined) return undefined;
-  return {
-    id: message["id"] as RequestId,
-    taskIds: notifications["taskIds"],
-    capabilities: meta[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities,
-  };
+  if (request.headers.get("mcp-method") !== LISTEN) return undefined;
+  return taskListenOf(parsed ?? (await messageOf(request)));
 }
 
 /** `undefined` for a body that the SDK is going to refuse. */
@@ -122,26 +98,6 @@ async function messageOf(request: Request): Promise<unknown> {
 
 function isStream(response: Response): boolean {
   return response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-}
-
-interface Acknowledged {
-  readonly params: { readonly notifications: Readonly<Record<string, unknown>> };
-}
-
-/** @throws ParleyError `sdk_incompatible` */
-function acknowledgementIn(event: string | undefined): Acknowledged {
-  const message = event === undefined ? undefined : messageIn(event);
-  const params = message?.["params"];
-  if (isObject(params) && isObject(params["notifications"])) return message as unknown as Acknowledged;
-  throw new ParleyError(
-    "sdk_incompatible",
-    "This @modelcontextprotocol/server answers subscriptions/listen in a way Parley does not know. Install 2.4.x.",
-  );
-}
-
-function withTaskIds(message: Acknowledged, taskIds: readonly string[]): string {
-  const notifications = { ...message.params.notifications, taskIds };
-  return eventText(JSON.stringify({ ...message, params: { ...message.params, notifications } }));
 }
 
 function wrong(rule: string): ParleyError {
