@@ -24,6 +24,12 @@ const asks = tool("asks", { background: {} }, async (_args, flow) => ({
   content: [{ type: "text", text: `sure ${await flow.confirm("sure", "Sure?")}` }],
 }));
 
+let goOn = () => {};
+const later = tool("later", { background: {} }, async (_args, flow) => {
+  await flow.step("before", () => new Promise<void>((resolve) => (goOn = resolve)));
+  return { content: [{ type: "text", text: `sure ${await flow.confirm("sure", "Sure?")}` }] };
+});
+
 class Pipe {
   readonly messages: Wire[] = [];
   readonly #in = new PassThrough();
@@ -35,7 +41,8 @@ class Pipe {
   gate: Promise<void> | undefined;
   readonly #closed: () => Promise<void>;
 
-  constructor() {
+  /** @param pollIntervalMs so long by default that nothing is heard by looking */
+  constructor(pollIntervalMs = 3_600_000) {
     const memory = memoryTasks();
     const read = async (id: string) => {
       this.reads++;
@@ -45,7 +52,7 @@ class Pipe {
     const parley = createParley({
       keys: [Buffer.from("0123456789abcdef0123456789abcdef")],
       callers: "anonymous",
-      tasks: { store: { ...memory, read }, pollIntervalMs: 10, lookMs: 10, subscriptions: 3 },
+      tasks: { store: { ...memory, read }, pollIntervalMs, lookMs: 10, subscriptions: 3 },
     });
     let rest = "";
     this.#out.on("data", (chunk: Buffer) => {
@@ -56,7 +63,7 @@ class Pipe {
     const handle = serveStdio(
       () => {
         this.server = new McpServer({ name: "s", version: "1.0.0" });
-        parley.register(this.server, [asks]);
+        parley.register(this.server, [asks, later]);
         return this.server;
       },
       { transport: parley.taskSubscriptions(new StdioServerTransport(this.#in, this.#out)) },
@@ -91,8 +98,8 @@ class Pipe {
     return (await this.answer(id))["result"] as Wire;
   }
 
-  async begin(): Promise<string> {
-    return String((await this.request("tools/call", { name: "asks", arguments: {} }))["taskId"]);
+  async begin(name = "asks"): Promise<string> {
+    return String((await this.request("tools/call", { name, arguments: {} }))["taskId"]);
   }
 
   /** What belongs to one subscription, in order. */
@@ -154,7 +161,32 @@ describe("task notifications over stdio", () => {
     });
     pipe.server?.sendToolListChanged();
     await pipe.request("tools/list", {});
-    for (const id of ["undeclared", "malformed", "mute"]) expect(pipe.of(id), id).toEqual([]);
+    const inTime = await pipe.begin("later");
+    pipe.send("subscriptions/listen", { notifications: { taskIds: [inTime] } }, "in time", TASKS);
+    await until(() => pipe.tasks("in time")[0]);
+    goOn();
+    expect(await pipe.answer("in time")).toMatchObject({ error: { code: -32021 } });
+    expect(pipe.tasks("in time")).toMatchObject([{ status: "working" }]);
+    // Asked of the store while the SDK has already taken it in.
+    let letGo = () => {};
+    pipe.gate = new Promise((resolve) => {
+      letGo = resolve;
+    });
+    pipe.send("subscriptions/listen", { notifications }, "late", TASKS);
+    await pipe.request("tools/list", {});
+    pipe.server?.sendToolListChanged();
+    await pipe.request("tools/list", {});
+    pipe.gate = undefined;
+    letGo();
+    expect(await pipe.answer("late")).toMatchObject({ error: { code: -32021 } });
+    await pipe.end();
+    for (const id of ["undeclared", "malformed", "mute", "late"]) {
+      expect(pipe.of(id), id).toEqual([]);
+      expect(
+        pipe.messages.filter((message) => message["id"] === id),
+        id,
+      ).toHaveLength(1);
+    }
   });
 
   it("SUB nothing comes before the acknowledgement, however long the store takes", async () => {
@@ -176,17 +208,25 @@ describe("task notifications over stdio", () => {
   });
 
   it("what is cancelled, repeated or at its end costs no place and no reads", async () => {
-    const pipe = new Pipe();
+    const pipe = new Pipe(10);
     const taskId = await pipe.begin();
     for (let n = 0; n < 5; n++) {
       pipe.send("subscriptions/listen", { notifications: { taskIds: [taskId] } }, `n${n}`);
       await until(() => pipe.of(`n${n}`)[0]);
       pipe.send("notifications/cancelled", { requestId: `n${n}` });
     }
-    for (let n = 0; n < 5; n++) pipe.send("subscriptions/listen", { notifications: { taskIds: [taskId] } }, "same");
-    await until(() => (pipe.of("same").length >= 5 ? true : undefined));
+    const acknowledged = () => pipe.of("same").filter(({ method }) => String(method).endsWith("/acknowledged")).length;
+    for (let n = 0; n < 5; n++) {
+      pipe.send("subscriptions/listen", { notifications: { taskIds: [taskId] } }, "same");
+      await until(() => acknowledged() > n || undefined);
+    }
     await pipe.request("tasks/update", { taskId, inputResponses: { sure: yes } });
     await until(() => pipe.tasks("same").find(({ status }) => status === "completed"));
+    // All of its tasks have ended: it stays open, as the SDK has it, and takes nobody's place.
+    for (let n = 0; n < 5; n++) {
+      pipe.send("subscriptions/listen", { notifications: { taskIds: [taskId] } }, `over ${n}`);
+      await until(() => pipe.tasks(`over ${n}`)[0]);
+    }
     const reads = pipe.reads;
     await new Promise((resolve) => setTimeout(resolve, 80));
     expect(pipe.reads).toBeLessThanOrEqual(reads + 1);

@@ -65,12 +65,11 @@ export class TaskSubscription {
       this.close();
       return false;
     }
-    if (this.#heard.get(taskId) !== now.mark) {
-      this.#heard.set(taskId, now.mark);
-      this.#news.set(taskId, now.text);
-    }
+    if (this.#heard.get(taskId) === now.mark) return true;
     const hasEnded = isTerminal(now.task.status);
     if (hasEnded) this.#heard.delete(taskId);
+    else this.#heard.set(taskId, now.mark);
+    this.#news.set(taskId, now.text);
     this.onNews();
     return !hasEnded;
   }
