@@ -43,7 +43,10 @@ export interface Parley {
    */
   taskSubscriptions(served: McpHttpHandler, options?: TaskSubscriptionOptions): McpHttpHandler;
   taskSubscriptions(served: Transport): Transport;
-  /** Ends task subscriptions, lets running tasks end (`tasks.drainMs`), gives back the rest, and takes no more. Call it on SIGTERM. */
+  /**
+   * Lets running tasks end (`tasks.drainMs`), gives back the rest, and takes no more; then ends task subscriptions. Call it on
+   * SIGTERM.
+   */
   close(): Promise<void>;
   /**
    * Links that only the call's own caller can complete. Needs the option `ledger`.
@@ -91,8 +94,8 @@ export function createParley(options: ParleyOptions = {}): Parley {
       runner.add(flows);
     },
     close: async () => {
-      watch?.close();
       await runner?.close();
+      await watch?.close();
     },
     tickets: (own) => createTickets(resolved, own),
     keyIds: resolved.ring.ids,

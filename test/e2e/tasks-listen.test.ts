@@ -298,6 +298,19 @@ describe.each(MOUNTS)("task notifications, on the %s mount", (mount) => {
     }
   });
 
+  it("H30 tell of what ends while this process gives its tasks back", async () => {
+    const { listen, ann, gates, parley } = await world(mount);
+    const [ends, stays] = [await ann.begin("works", { gate: "g" }), await ann.begin("waits")];
+    const stream = await listen({ taskIds: [ends, stays] });
+    await until(() => stream.tasks(ends).find(({ statusMessage }) => statusMessage === "begun"));
+    const closing = parley.close();
+    await gates.open("g");
+    await closing;
+    await until(() => stream.ended || undefined);
+    expect([stream.statuses(ends).at(-1), stream.statuses(stays).at(-1)]).toEqual(["completed", "input_required"]);
+    expect(stream.messages.at(-1)).toMatchObject({ id: 7, result: { resultType: "complete" } });
+  });
+
   it("a client that is gone costs nothing more: no reads, no place", async () => {
     const { listen, ann, reads } = await world(mount, { pollIntervalMs: 5, subscriptionsPerCaller: 2 });
     const taskId = await ann.begin("waits");

@@ -152,11 +152,13 @@ class Listener {
   }
 
   async #sendNews(subscription: TaskSubscription): Promise<void> {
-    for (let text = subscription.next(); text !== undefined; text = subscription.next()) {
+    while (!this.#ended) {
+      const text = subscription.next();
+      if (text === undefined) break;
       const params = { ...JSON.parse(text), _meta: { [SUBSCRIPTION_ID_META_KEY]: this.#asked.id } };
       await this.#wire.send({ jsonrpc: "2.0", method: "notifications/tasks", params });
     }
-    if (subscription.refusal !== undefined && !this.#ended) await this.#refuse(subscription.refusal);
+    if (subscription.refusal !== undefined) await this.#refuse(subscription.refusal);
     // Its place is free when all its tasks have ended.
     if (subscription.isOver) subscription.close();
   }

@@ -41,6 +41,7 @@ export class TaskSubscription {
 
   /** Takes a task in; how it stands is the first news of it, so that nothing is lost between its creation and this. */
   accept(first: SeenTask): boolean {
+    if (this.#closed) return false;
     const { taskId } = first.task;
     this.accepted.push(taskId);
     this.#heard.set(taskId, "");
@@ -52,7 +53,7 @@ export class TaskSubscription {
    * @returns whether there is more to hear of this task.
    */
   tell(taskId: string, now: SeenTask | undefined): boolean {
-    if (this.#closed || !this.#heard.has(taskId)) return false;
+    if (!this.#heard.has(taskId)) return false;
     if (now === undefined) {
       this.#heard.delete(taskId);
       this.onNews();
@@ -85,15 +86,14 @@ export class TaskSubscription {
 
   /** Nothing is left to send, and nothing will come. */
   get isOver(): boolean {
-    return this.#closed || (this.#heard.size === 0 && this.#news.size === 0);
+    return this.#heard.size === 0 && this.#news.size === 0;
   }
 
-  /** Hears nothing more. */
+  /** Hears nothing more; what it has heard can still be sent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#heard.clear();
-    this.#news.clear();
     this.#onClose();
     this.onNews();
   }

@@ -54,7 +54,7 @@ export class TaskWatch {
   readonly #due = new Set<Watched>();
   readonly #open = new Set<TaskSubscription>();
   readonly #perCaller = new Map<string, number>();
-  #reads = 0;
+  readonly #reading = new Set<Promise<void>>();
   #closed = false;
 
   constructor(desk: Pick<TaskDesk, "get" | "onChange">, options: TaskWatchOptions) {
@@ -86,9 +86,10 @@ export class TaskWatch {
     return subscription;
   }
 
-  /** Ends what is open, and takes no more. */
-  close(): void {
+  /** Takes no more, tells what is being read, and ends what is open. */
+  async close(): Promise<void> {
     this.#closed = true;
+    await Promise.all(this.#reading);
     for (const subscription of this.#open) subscription.close();
   }
 
@@ -172,16 +173,16 @@ export class TaskWatch {
   /** One task is read once at a time: what was read later is told later. */
   #readDue(): void {
     for (const watched of this.#due) {
-      if (this.#reads >= READS_AT_ONCE) return;
+      if (this.#reading.size >= READS_AT_ONCE) return;
       if (watched.isRead) continue;
       this.#due.delete(watched);
-      this.#reads++;
       watched.isRead = true;
-      void this.#read(watched).finally(() => {
-        this.#reads--;
+      const reading = this.#read(watched).finally(() => {
+        this.#reading.delete(reading);
         watched.isRead = false;
         this.#readDue();
       });
+      this.#reading.add(reading);
     }
   }
 
