@@ -39,6 +39,8 @@ class Pipe {
   reads = 0;
   /** Holds reads of the store back. */
   gate: Promise<void> | undefined;
+  /** Holds back what goes out. */
+  sendGate: Promise<void> | undefined;
   readonly #closed: () => Promise<void>;
 
   /** @param pollIntervalMs so long by default that nothing is heard by looking */
@@ -60,13 +62,19 @@ class Pipe {
       rest = lines.pop() ?? "";
       for (const line of lines) this.messages.push(JSON.parse(line));
     });
+    const wire = new StdioServerTransport(this.#in, this.#out);
+    const send = wire.send.bind(wire);
+    wire.send = async (message) => {
+      await this.sendGate;
+      await send(message);
+    };
     const handle = serveStdio(
       () => {
         this.server = new McpServer({ name: "s", version: "1.0.0" });
         parley.register(this.server, [asks, later]);
         return this.server;
       },
-      { transport: parley.taskSubscriptions(new StdioServerTransport(this.#in, this.#out)) },
+      { transport: parley.taskSubscriptions(wire) },
     );
     this.#closed = () => handle.close();
     closers.push(async () => {
@@ -231,6 +239,43 @@ describe("task notifications over stdio", () => {
     await new Promise((resolve) => setTimeout(resolve, 80));
     expect(pipe.reads).toBeLessThanOrEqual(reads + 1);
     expect(pipe.messages.filter(({ error }) => error !== undefined)).toEqual([]);
+  });
+
+  it("a cancelled one hears nothing more, whatever was on its way", async () => {
+    const pipe = new Pipe();
+    const [one, two] = [await pipe.begin(), await pipe.begin()];
+    const hold = () => {
+      let letGo = () => {};
+      const gate = new Promise<void>((resolve) => {
+        letGo = resolve;
+      });
+      return { gate, letGo };
+    };
+    const opening = hold();
+    pipe.gate = opening.gate;
+    pipe.send("subscriptions/listen", { notifications: { taskIds: [one] } }, "opening");
+    await pipe.request("tools/list", {});
+    pipe.send("notifications/cancelled", { requestId: "opening" });
+    await pipe.request("tools/list", {});
+    pipe.gate = undefined;
+    opening.letGo();
+    await pipe.request("tools/list", {});
+    expect(pipe.of("opening")).toEqual([]);
+
+    pipe.send("subscriptions/listen", { notifications: { taskIds: [one, two] } }, "busy");
+    await until(() => pipe.tasks("busy").filter(({ status }) => status === "input_required")[1]);
+    const sending = hold();
+    pipe.sendGate = sending.gate;
+    const before = pipe.tasks("busy").length;
+    for (const taskId of [one, two]) pipe.send("tasks/cancel", { taskId }, `cancel ${taskId}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    pipe.send("notifications/cancelled", { requestId: "busy" });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    pipe.sendGate = undefined;
+    sending.letGo();
+    await pipe.request("tools/list", {});
+    // One was being written already.
+    expect(pipe.tasks("busy").length - before).toBe(1);
   });
 
   it("parley serve --stdio tells the official client", async () => {

@@ -195,4 +195,22 @@ describe("tasks that clients listen for", () => {
     // Once, and once more for those that fell due while they were read.
     expect([...served.values()].sort()).toEqual([...Array(12).fill(1), ...Array(8).fill(2)]);
   });
+
+  it("closing tells what is being read and what was heard before, and then nothing", async () => {
+    const world = new World(["t"]);
+    world.open(["t"]);
+    await world.answer(world.reads[0] as Read);
+    const [client] = world.clients as [Client];
+    while (world.take(client));
+    world.change("t", true);
+    const closing = world.watch.close();
+    await world.answer(world.reads[0] as Read);
+    await closing;
+    world.change("t", true);
+    expect(world.reads).toEqual([]);
+    expect(client.subscription.isOver).toBe(false);
+    while (world.take(client));
+    expect(client.heard.get("t")).toEqual([0, 1]);
+    expect([client.subscription.isOver, world.timers.size]).toEqual([true, 0]);
+  });
 });
