@@ -266,9 +266,11 @@ describe("task notifications over stdio", () => {
     await until(() => pipe.tasks("busy").filter(({ status }) => status === "input_required")[1]);
     const sending = hold();
     pipe.sendGate = sending.gate;
-    const before = pipe.tasks("busy").length;
+    const [before, reads] = [pipe.tasks("busy").length, pipe.reads];
     for (const taskId of [one, two]) pipe.send("tasks/cancel", { taskId }, `cancel ${taskId}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // Each is read to cancel it, and to tell of it.
+    await until(() => pipe.reads >= reads + 4 || undefined);
+    await new Promise((resolve) => setTimeout(resolve, 20));
     pipe.send("notifications/cancelled", { requestId: "busy" });
     await new Promise((resolve) => setTimeout(resolve, 20));
     pipe.sendGate = undefined;
