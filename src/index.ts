@@ -66,6 +66,7 @@ export type { ParleyHandler } from "./server/native/handler.ts";
 export type { CallerHeaders, HandlerOptions } from "./server/native/options.ts";
 export type { ParleyLimits, ParleyOptions } from "./server/options.ts";
 export { createParley, type Parley } from "./server/parley.ts";
+export type { TaskSubscriptionOptions } from "./server/tasks/listen.ts";
 export type { TasksOptions } from "./server/tasks/options.ts";
 export type { OpenedTicket, PageSubject, TicketOptions, TicketQuestion, Tickets } from "./server/tickets.ts";
 export type { Principal, StateRefusal } from "./state/index.ts";

@@ -1,4 +1,4 @@
-import type { McpServer } from "@modelcontextprotocol/server";
+import type { AuthInfo, McpHttpHandler, McpServer, Transport } from "@modelcontextprotocol/server";
 import { ParleyError } from "../errors.ts";
 import type { AnyFlow } from "../flow/define.ts";
 import { mount } from "./mount.ts";
@@ -7,9 +7,12 @@ import type { HandlerOptions } from "./native/options.ts";
 import { type ParleyOptions, resolveOptions } from "./options.ts";
 import { RoundServer } from "./serve.ts";
 import { TaskDesk } from "./tasks/desk.ts";
+import { listening, type TaskSubscriptionOptions } from "./tasks/listen.ts";
+import { TaskTransport } from "./tasks/listen-transport.ts";
 import { TaskMethods } from "./tasks/methods.ts";
 import { mountTasks } from "./tasks/mount.ts";
 import { TaskRunner } from "./tasks/runner.ts";
+import { TaskWatch } from "./tasks/watch.ts";
 import { createTickets, type TicketOptions, type Tickets } from "./tickets.ts";
 
 export interface Parley {
@@ -31,7 +34,19 @@ export interface Parley {
    * @throws ParleyError `configuration`
    */
   runTasks(flows: readonly AnyFlow[]): void;
-  /** Lets running tasks end (`tasks.drainMs`), gives back the rest, and takes no more. Call it on SIGTERM. */
+  /**
+   * Puts task notifications on what serves an `McpServer`, which has no way for them: clients that name `taskIds` in
+   * `subscriptions/listen` are sent `notifications/tasks` (H30). `parley.handler` does it by itself. Use, and close, what this
+   * returns; without the option `tasks` it is what was given.
+   * @param served What `createMcpHandler` made; or a transport for `serveStdio`.
+   * @throws ParleyError `configuration`
+   */
+  taskSubscriptions(served: McpHttpHandler, options?: TaskSubscriptionOptions): McpHttpHandler;
+  taskSubscriptions(served: Transport): Transport;
+  /**
+   * Lets running tasks end (`tasks.drainMs`), gives back the rest, and takes no more; then ends task subscriptions. Call it on
+   * SIGTERM.
+   */
   close(): Promise<void>;
   /**
    * Links that only the call's own caller can complete. Needs the option `ledger`.
@@ -52,7 +67,9 @@ export function createParley(options: ParleyOptions = {}): Parley {
   const desk = tasks && new TaskDesk({ ...resolved, tasks });
   const runner = tasks && desk && new TaskRunner(desk, { ...resolved, tasks });
   const rounds = new RoundServer(resolved, desk);
-  const methods = desk && new TaskMethods(desk, (authInfo) => rounds.principal(authInfo));
+  const principal = (authInfo: AuthInfo | undefined) => rounds.principal(authInfo);
+  const watch = tasks && desk && new TaskWatch(desk, { ...resolved, tasks, principal });
+  const methods = desk && new TaskMethods(desk, principal);
   const prefixes = resolved.ring.ids.map((id) => `p1.${id}.`);
   const isOurs = (state: string) => prefixes.some((prefix) => state.startsWith(prefix));
   const register = (mcpServer: McpServer, flows: readonly AnyFlow[]) => {
@@ -61,16 +78,30 @@ export function createParley(options: ParleyOptions = {}): Parley {
     mountTasks(mcpServer, methods);
     runner?.add(flows);
   };
+  function taskSubscriptions(served: McpHttpHandler, own?: TaskSubscriptionOptions): McpHttpHandler;
+  function taskSubscriptions(served: Transport): Transport;
+  function taskSubscriptions(served: McpHttpHandler | Transport, own?: TaskSubscriptionOptions) {
+    if (watch === undefined) return served;
+    return isTransport(served) ? new TaskTransport(served, watch) : listening(served, watch, resolved.holdClock, own);
+  }
   return {
     register,
-    handler: (own) => createHandler(own, rounds, register, methods),
+    handler: (own) => createHandler(own, rounds, { register, taskSubscriptions }, methods),
+    taskSubscriptions,
     runTasks: (flows) => {
       if (runner === undefined)
         throw new ParleyError("configuration", "runTasks: createParley needs the option tasks.");
       runner.add(flows);
     },
-    close: async () => runner?.close(),
+    close: async () => {
+      await runner?.close();
+      await watch?.close();
+    },
     tickets: (own) => createTickets(resolved, own),
     keyIds: resolved.ring.ids,
   };
+}
+
+function isTransport(served: McpHttpHandler | Transport): served is Transport {
+  return typeof (served as Partial<Transport> | undefined)?.send === "function";
 }

@@ -89,7 +89,15 @@ describe("package", () => {
   it("what createParley and parley.handler return has these members", async () => {
     const { createParley } = (await import(`${process.cwd()}/dist/index.js`)) as typeof import("../../src/index.ts");
     const parley = createParley({ callers: "anonymous", onEvent: () => undefined });
-    expect(Object.keys(parley).sort()).toEqual(["close", "handler", "keyIds", "register", "runTasks", "tickets"]);
+    expect(Object.keys(parley).sort()).toEqual([
+      "close",
+      "handler",
+      "keyIds",
+      "register",
+      "runTasks",
+      "taskSubscriptions",
+      "tickets",
+    ]);
     const handler = parley.handler({ name: "s", version: "1" });
     expect(Object.keys(handler).sort()).toEqual(["close", "fetch", "listener", "notify"]);
   });

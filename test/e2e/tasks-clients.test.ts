@@ -1,12 +1,13 @@
 /** Each side against the other's official counterpart: their client with our tasks, our driver with theirs and with ours. */
 import { createTaskSessionFromClient, resultFromTaskOutcome } from "@modelcontextprotocol/ext-tasks/client";
+import { contributeTaskFilterV2 } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { McpServer } from "@modelcontextprotocol/server";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createCalls, type Responders } from "../../src/client.ts";
 import { createParley, tool } from "../../src/index.ts";
 import { memoryTasks } from "../../src/tasks/memory.ts";
-import { connect, rpc, serveHttp } from "../helpers/http.ts";
+import { connect, rpc, serveHttp, TRANSPORTS, type TransportName } from "../helpers/http.ts";
 import { MOUNTS, serveFlows } from "../helpers/mounts.ts";
 import { EVERYTHING, yes } from "../helpers/tasks.ts";
 import { until } from "../helpers/until.ts";
@@ -33,12 +34,12 @@ const release = tool("release", { inputSchema: z.object({ version: z.string() })
 });
 const failing = tool("failing", { background: {} }, () => ({ ...text("no luck"), isError: true }));
 
-async function serveOurs(mount: (typeof MOUNTS)[number]): Promise<string> {
+async function serveOurs(mount: (typeof MOUNTS)[number], pollIntervalMs = 10): Promise<string> {
   ran.length = 0;
   const parley = createParley({
     keys: [Buffer.from("0123456789abcdef0123456789abcdef")],
     callers: "anonymous",
-    tasks: { store: memoryTasks(), pollIntervalMs: 10 },
+    tasks: { store: memoryTasks(), pollIntervalMs },
   });
   const server = await serveFlows(mount, parley, [release, failing]);
   closers.push(async () => {
@@ -59,36 +60,43 @@ function person(asked: string[]): Responders {
   };
 }
 
+/** The official tasks client on the official client. It leaves the wire, and what to listen for, to its host. */
+async function officialSession(url: string, asked: string[], transport: TransportName = "sdk") {
+  const client = await connect(url, { capabilities: EVERYTHING as never }, {}, transport);
+  const sent: string[] = [];
+  const session = createTaskSessionFromClient(client, {
+    endpointId: "ours",
+    rawDispatch: async (request) => {
+      const { method, params } = request as { method: string; params: Record<string, unknown> };
+      sent.push(method);
+      const name = String(params["taskId"] ?? params["name"]);
+      const answered = await rpc(url, method, params, { capabilities: EVERYTHING, headers: { "mcp-name": name } });
+      return answered.error
+        ? { kind: "error", error: answered.error as never }
+        : { kind: "result", result: answered.result as never };
+    },
+    v2RequestFraming: {
+      protocolVersion: "2026-07-28",
+      clientInfo: { name: "official", version: "1.0.0" },
+      clientCapabilities: EVERYTHING as never,
+    },
+    onInputRequest: (async ({ params }: { params: { message: string; requestedSchema: { properties: object } } }) => {
+      asked.push(params.message);
+      const content = "confirm" in params.requestedSchema.properties ? { confirm: true } : { channel: "beta" };
+      return { action: "accept", content };
+    }) as never,
+  });
+  closers.push(
+    () => client.close(),
+    () => session.close(),
+  );
+  return { client, session, sent };
+}
+
 describe.each(MOUNTS)("our tasks, on the %s mount", (mount) => {
   it("are driven to the end by the official client, questions included", async () => {
-    const url = await serveOurs(mount);
-    const client = await connect(url);
-    closers.push(() => client.close());
     const asked: string[] = [];
-    const capabilities = EVERYTHING as never;
-    const session = createTaskSessionFromClient(client, {
-      endpointId: "ours",
-      // The official client leaves the wire to its host.
-      rawDispatch: async (request) => {
-        const { method, params } = request as { method: string; params: Record<string, unknown> };
-        const name = String(params["taskId"] ?? params["name"]);
-        const answered = await rpc(url, method, params, { capabilities: EVERYTHING, headers: { "mcp-name": name } });
-        return answered.error
-          ? { kind: "error", error: answered.error as never }
-          : { kind: "result", result: answered.result as never };
-      },
-      v2RequestFraming: {
-        protocolVersion: "2026-07-28",
-        clientInfo: { name: "official", version: "1.0.0" },
-        clientCapabilities: capabilities,
-      },
-      onInputRequest: (async ({ params }: { params: { message: string; requestedSchema: { properties: object } } }) => {
-        asked.push(params.message);
-        const content = "confirm" in params.requestedSchema.properties ? { confirm: true } : { channel: "beta" };
-        return { action: "accept", content };
-      }) as never,
-    });
-    closers.push(() => session.close());
+    const { session } = await officialSession(await serveOurs(mount), asked);
     const execution = await session.callTool("release", { version: "1.2" });
     expect(execution.kind).toBe("task");
     const { outcome } = await execution.settle();
@@ -98,6 +106,23 @@ describe.each(MOUNTS)("our tasks, on the %s mount", (mount) => {
     const failed = await (await session.callTool("failing")).settle();
     expect(resultFromTaskOutcome(failed.outcome)).toMatchObject({ isError: true });
   });
+
+  it.each(TRANSPORTS)(
+    "H30 H32 are heard of by the official client, which then need not look, over %s",
+    async (transport) => {
+      const asked: string[] = [];
+      const { client, session, sent } = await officialSession(await serveOurs(mount, 3_600_000), asked, transport);
+      const execution = await session.callTool("release", { version: "1.2" });
+      if (execution.kind !== "task") throw new Error("no task");
+      const filter = contributeTaskFilterV2({}, [String(execution.handle.taskId)]).notifications;
+      const subscription = await client.listen(filter as never);
+      const { outcome } = await execution.settle();
+      expect(resultFromTaskOutcome(outcome)).toMatchObject({ content: [{ text: "1.2 on beta" }] });
+      expect(asked).toEqual(["Start 1.2?", "Which channel?", "Publish to beta?"]);
+      expect(sent.filter((method) => method === "tasks/get").length).toBeLessThanOrEqual(1);
+      expect(await subscription.closed).toBe("graceful");
+    },
+  );
 
   it("are driven to the end by our driver, the rounds before them included", async () => {
     const client = await connect(await serveOurs(mount));

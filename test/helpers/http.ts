@@ -7,7 +7,12 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import { type AuthInfo, createMcpHandler, type McpServerFactory } from "@modelcontextprotocol/server";
+import {
+  type AuthInfo,
+  createMcpHandler,
+  type McpHttpHandler,
+  type McpServerFactory,
+} from "@modelcontextprotocol/server";
 import { leanHttpTransport } from "../../src/client.ts";
 
 /** A real HTTP server on a free loopback port. */
@@ -16,12 +21,16 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** Serves what `factory` makes, with the caller that `authenticate` reads from the bearer token. */
+/**
+ * Serves what `factory` makes, with the caller that `authenticate` reads from the bearer token.
+ * @param front What stands in front of the SDK's handler.
+ */
 export async function serveHttp(
   factory: McpServerFactory,
   authenticate?: (token: string | undefined) => AuthInfo | undefined,
+  front: (handler: McpHttpHandler) => McpHttpHandler = (handler) => handler,
 ): Promise<TestServer> {
-  const handler = createMcpHandler(factory);
+  const handler = front(createMcpHandler(factory));
   const node = toNodeHandler(handler);
   const http = createServer((req, res) => {
     const authInfo = authenticate?.(req.headers.authorization?.replace(/^Bearer /, ""));

@@ -1,7 +1,7 @@
 /** The two ways to serve flows over HTTP. What holds for one must hold for the other. */
 import { createServer } from "node:http";
 import { type AuthInfo, McpServer } from "@modelcontextprotocol/server";
-import type { AnyFlow, HandlerOptions, Parley } from "../../src/index.ts";
+import type { AnyFlow, HandlerOptions, Parley, ParleyHandler } from "../../src/index.ts";
 import { byKind } from "../../src/server/native/options.ts";
 import { listen, serveHttp, type TestServer } from "./http.ts";
 
@@ -14,6 +14,8 @@ export type Callers = (token: string | undefined) => AuthInfo | undefined;
 export interface MountOptions {
   readonly name?: string;
   readonly callers?: Callers;
+  /** Given what serves: how to tell of list changes, and how to end. */
+  readonly onHandler?: (handler: Pick<ParleyHandler, "notify" | "close" | "fetch">) => void;
   /** For the native handler only. */
   readonly handler?: Partial<HandlerOptions>;
 }
@@ -27,16 +29,22 @@ export function serveFlows(
 ): Promise<TestServer> {
   const { name = "s", callers } = options;
   if (mount === "native") return serveNative(parley, flows, options);
-  return serveHttp(() => {
+  const factory = () => {
     const mcp = new McpServer({ name, version: "1.0.0" });
     parley.register(mcp, flows);
     return mcp;
-  }, callers);
+  };
+  return serveHttp(factory, callers, (made) => {
+    const handler = parley.taskSubscriptions(made);
+    options.onHandler?.(handler);
+    return handler;
+  });
 }
 
 function serveNative(parley: Parley, flows: readonly AnyFlow[], options: MountOptions): Promise<TestServer> {
   const { callers } = options;
   const handler = parley.handler(nativeOptions(flows, options));
+  options.onHandler?.(handler);
   const http = createServer((req, res) => {
     // As a middleware would leave it.
     const auth = callers?.(req.headers.authorization?.replace(/^Bearer /, ""));

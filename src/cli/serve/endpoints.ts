@@ -49,8 +49,9 @@ export function nativeEndpoint(
 }
 
 /** What `factory` makes, on the SDK's own handler. */
-export function sdkEndpoint(factory: McpServerFactory, { host, verifier, onError }: EndpointOptions): Endpoint {
-  const handler = createMcpHandler(factory, { onerror: onError });
+export function sdkEndpoint(factory: McpServerFactory, parley: Parley, options: EndpointOptions): Endpoint {
+  const { host, verifier, onError } = options;
+  const handler = parley.taskSubscriptions(createMcpHandler(factory, { onerror: onError }));
   const handle = toNodeHandler(handler, { onerror: onError });
   const admits = guard(host);
   const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {

@@ -34,7 +34,7 @@ export async function serve(specifier: string, flags: ServeFlags, io: Io, signal
   const mount = mountFor(module, flags.mount);
   const parley = makeParley(module, { authenticated: verifier !== undefined, warn });
   if (flags.stdio === true) {
-    await runStdio(await serverFactory(module, parley), out, signal, onError);
+    await runStdio(await serverFactory(module, parley), parley, out, signal, onError);
     return parley.close();
   }
 
@@ -89,7 +89,7 @@ async function makeEndpoint(
   mount: MountName,
   options: EndpointOptions,
 ): Promise<Endpoint> {
-  if (mount === "sdk") return sdkEndpoint(await serverFactory(module, parley), options);
+  if (mount === "sdk") return sdkEndpoint(await serverFactory(module, parley), parley, options);
   try {
     return nativeEndpoint(module, parley, options);
   } catch (error) {

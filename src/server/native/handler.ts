@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AuthInfo, McpServer, ServerNotifier } from "@modelcontextprotocol/server";
+import type { AuthInfo, ServerNotifier } from "@modelcontextprotocol/server";
 import { messageOf, ParleyError } from "../../errors.ts";
-import type { AnyFlow } from "../../flow/define.ts";
 import { inItsTurn } from "../../internal/turn.ts";
 import type { RoundServer } from "../serve.ts";
 import type { TaskMethods } from "../tasks/methods.ts";
@@ -11,7 +10,7 @@ import { Dispatcher } from "./dispatch.ts";
 import { Guard } from "./guard.ts";
 import { NodeExchange } from "./node.ts";
 import { type HandlerOptions, type ResolvedHandler, resolveHandler } from "./options.ts";
-import { SdkSide } from "./sdk.ts";
+import { type OnSdk, SdkSide } from "./sdk.ts";
 import { WebExchange } from "./web.ts";
 
 /** Serves one MCP endpoint. Both faces share everything; mount whichever your server has. */
@@ -29,15 +28,14 @@ export interface ParleyHandler {
   close(): Promise<void>;
 }
 
-/** @param register Puts flows on an SDK server, as `parley.register` does. */
 export function createHandler(
   options: HandlerOptions,
   rounds: RoundServer,
-  register: (mcpServer: McpServer, flows: readonly AnyFlow[]) => void,
+  parley: OnSdk,
   tasks: TaskMethods | undefined,
 ): ParleyHandler {
   const resolved = resolveHandler(options);
-  const sdk = new SdkSide(resolved, (mcpServer) => register(mcpServer, resolved.flows));
+  const sdk = new SdkSide(resolved, parley);
   const core: Core = {
     options: resolved,
     guard: new Guard(resolved),

@@ -7,37 +7,40 @@ import {
   McpServer,
   PROTOCOL_VERSION_META_KEY,
 } from "@modelcontextprotocol/server";
+import type { AnyFlow } from "../../flow/define.ts";
 import { REVISION } from "./envelope.ts";
 import type { ResolvedHandler } from "./options.ts";
+
+/** What `parley` does to the SDK's own. */
+export interface OnSdk {
+  /** As `parley.register`. */
+  register(mcpServer: McpServer, flows: readonly AnyFlow[]): void;
+  /** As `parley.taskSubscriptions`. */
+  taskSubscriptions(handler: McpHttpHandler, options: { readonly keepAliveMs: number }): McpHttpHandler;
+}
 
 /** The same definitions behind the SDK's own handler, which is made when it is first needed. */
 export class SdkSide {
   readonly #options: ResolvedHandler;
-  readonly #register: (mcpServer: McpServer) => void;
+  readonly #parley: OnSdk;
   #handler: McpHttpHandler | undefined;
   #listener: ReturnType<typeof toNodeHandler> | undefined;
 
-  constructor(options: ResolvedHandler, register: (mcpServer: McpServer) => void) {
+  constructor(options: ResolvedHandler, parley: OnSdk) {
     this.#options = options;
-    this.#register = register;
+    this.#parley = parley;
   }
 
   /** @throws what the SDK says of definitions that cannot be registered, such as a name used twice. */
   makeServer(): McpServer {
-    const { info, server } = this.#options;
+    const { info, server, flows } = this.#options;
     const mcpServer = new McpServer(info, server);
-    this.#register(mcpServer);
+    this.#parley.register(mcpServer, flows);
     return mcpServer;
   }
 
   get handler(): McpHttpHandler {
-    const { legacy, onError, limits } = this.#options;
-    this.#handler ??= createMcpHandler(() => this.makeServer(), {
-      legacy,
-      onerror: onError,
-      keepAliveMs: limits.keepAliveMs,
-      maxRequestBodySize: limits.maxBodyBytes,
-    });
+    this.#handler ??= this.#makeHandler();
     return this.#handler;
   }
 
@@ -57,6 +60,14 @@ export class SdkSide {
     });
     const response = await this.handler.fetch(request);
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  #makeHandler(): McpHttpHandler {
+    const { legacy, onError, limits } = this.#options;
+    const { keepAliveMs, maxBodyBytes: maxRequestBodySize } = limits;
+    const options = { legacy, onerror: onError, keepAliveMs, maxRequestBodySize };
+    const handler = createMcpHandler(() => this.makeServer(), options);
+    return this.#parley.taskSubscriptions(handler, { keepAliveMs });
   }
 
   async close(): Promise<void> {

@@ -49,6 +49,8 @@ export class TaskDesk {
   readonly #options: DeskOptions;
   readonly #idsOf: ReturnType<typeof createTaskIds>;
   waker: Waker | undefined;
+  /** Told of each task that this process has changed in the store, by what the store knows it by. */
+  onChange: (id: string) => void = () => {};
 
   constructor(options: DeskOptions) {
     this.#options = options;
@@ -110,6 +112,7 @@ export class TaskDesk {
     if (counted.length === 0) return true;
     await this.#options.tasks.store.answer(id, counted);
     this.waker?.ready();
+    this.onChange(id);
     return true;
   }
 
@@ -125,6 +128,7 @@ export class TaskDesk {
     const body: TaskBody = { ...task.body, put: [], updatedAt: this.#options.now(), end: { status: "cancelled" } };
     const outcome = await this.#options.tasks.store.cancel(id, this.seals.body(id, body));
     if (outcome === "asked") this.waker?.cancelled(id);
+    this.onChange(id);
     return true;
   }
 

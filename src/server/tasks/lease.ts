@@ -8,6 +8,16 @@ const BEAT_MS = 1_000;
 /** Shortest time between two messages about a task's progress. */
 const SAY_MS = 250;
 
+interface LeaseOptions {
+  readonly store: TaskStore;
+  readonly leaseMs: number;
+  readonly clock: HoldClock;
+  /** When the claim was sent, by `clock`. */
+  readonly claimedAt: number;
+  /** What the run said of itself has been stored. */
+  onSaid(): void;
+}
+
 /** A run's hold on its task: kept up while it runs, and the run broken off when it is lost. */
 export class Lease {
   readonly #hold: TaskHold;
@@ -15,22 +25,20 @@ export class Lease {
   readonly #store: TaskStore;
   readonly #leaseMs: number;
   readonly #clock: HoldClock;
+  readonly #onSaid: () => void;
   readonly #stop: () => void;
   #endsAt: number;
   #note: Uint8Array | undefined;
   #saidAt = Number.NEGATIVE_INFINITY;
   #beating: Promise<void> | undefined;
 
-  constructor(
-    hold: TaskHold,
-    abort: AbortController,
-    { store, leaseMs, clock, claimedAt }: { store: TaskStore; leaseMs: number; clock: HoldClock; claimedAt: number },
-  ) {
+  constructor(hold: TaskHold, abort: AbortController, { store, leaseMs, clock, claimedAt, onSaid }: LeaseOptions) {
     this.#hold = hold;
     this.#abort = abort;
     this.#store = store;
     this.#leaseMs = leaseMs;
     this.#clock = clock;
+    this.#onSaid = onSaid;
     // From before the claim was sent: the store's lease began no earlier.
     this.#endsAt = claimedAt + leaseMs;
     this.#stop = clock.every(Math.min(leaseMs / 3, BEAT_MS), () => this.#beat());
@@ -77,6 +85,7 @@ export class Lease {
     if (note !== undefined) this.#saidAt = askedAt;
     const heard = await this.#store.renew(this.#hold, this.#leaseMs, note);
     if (heard !== "lost") this.#endsAt = askedAt + this.#leaseMs;
+    if (note !== undefined) this.#onSaid();
     if (heard !== "held") this.#abort.abort(new TaskStopped(heard));
   }
 }

@@ -1,7 +1,6 @@
 /** `tasks/get`, `tasks/update` and `tasks/cancel`, whatever carries them (section H). */
 import { type AuthInfo, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { isObject } from "../../internal/json.ts";
-import { mergeCapabilities, missingCapabilities, requiredCapabilities } from "../../protocol/capabilities.ts";
 import { declaresTasks, type TaskMethod } from "../../protocol/tasks.ts";
 import type { ClientCapabilities } from "../../protocol/types.ts";
 import { TASKS_MISSING } from "../../replay/background.ts";
@@ -10,6 +9,7 @@ import { named } from "../../tasks/guard.ts";
 import { isAnswer } from "../native/calls.ts";
 import { missingCapability, serverFault } from "../refusals.ts";
 import type { TaskDesk } from "./desk.ts";
+import { undeclaredIn } from "./view.ts";
 
 export interface TaskRequest {
   readonly method: TaskMethod;
@@ -61,10 +61,7 @@ export class TaskMethods {
   async #get(taskId: string, caller: Principal | null, declared: ClientCapabilities): Promise<Record<string, unknown>> {
     const task = await this.#desk.get(taskId, caller);
     if (task === undefined) throw unknownTask();
-    // All that is open must be listed (H17), and nothing that this request cannot be asked (A11): so it is told what
-    // it lacks (L15).
-    const required = Object.values(task.inputRequests ?? {}).map(requiredCapabilities);
-    const missing = missingCapabilities(mergeCapabilities(required), declared);
+    const missing = undeclaredIn(task, declared);
     if (missing !== undefined) throw missingCapability(missing);
     return { resultType: "complete", ...task };
   }

@@ -25,6 +25,12 @@ export interface TasksOptions {
   readonly lookMs?: number;
   /** How long `close` lets running tasks run on before they are given back, in ms. Default 10,000. */
   readonly drainMs?: number;
+  /** Clients that listen for tasks in this process (`subscriptions/listen`); one more is refused. Default 1,000. */
+  readonly subscriptions?: number;
+  /** Of these, of one caller. Default 16; with `callers: "anonymous"`, all. */
+  readonly subscriptionsPerCaller?: number;
+  /** Tasks that one of these can name. Default 100. */
+  readonly idsPerSubscription?: number;
 }
 
 export type ResolvedTasks = Required<TasksOptions>;
@@ -39,6 +45,9 @@ const DEFAULTS = {
   maxAttempts: 20,
   lookMs: 1_000,
   drainMs: 10_000,
+  subscriptions: 1_000,
+  subscriptionsPerCaller: 16,
+  idsPerSubscription: 100,
 } as const;
 
 /** @throws ParleyError `configuration`, with the option named. */
@@ -54,9 +63,10 @@ export function resolveTasks(given: TaskStore | TasksOptions, callers: string | 
     }
   }
   const set = Object.entries(options).filter(([, value]) => value !== undefined);
-  const { concurrency = DEFAULTS.concurrency } = options;
+  const { concurrency = DEFAULTS.concurrency, subscriptions = DEFAULTS.subscriptions } = options;
   // Where all callers are one, what bounds one caller must not starve the others.
-  const shared = callers === "anonymous" ? { concurrencyPerCaller: concurrency, openPerCaller: 1_000 } : {};
+  const anyone = { concurrencyPerCaller: concurrency, openPerCaller: 1_000, subscriptionsPerCaller: subscriptions };
+  const shared = callers === "anonymous" ? anyone : {};
   return { ...DEFAULTS, ...shared, ...(Object.fromEntries(set) as unknown as TasksOptions) };
 }
 

@@ -136,7 +136,8 @@ export class TaskRunner implements Waker {
     const { tasks, holdClock, now } = this.#options;
     const { seals } = this.#desk;
     const { store } = tasks;
-    const lease = new Lease(hold, abort, { store, leaseMs: tasks.leaseMs, clock: holdClock, claimedAt });
+    const onSaid = () => this.#desk.onChange(claimed.id);
+    const lease = new Lease(hold, abort, { store, leaseMs: tasks.leaseMs, clock: holdClock, claimedAt, onSaid });
     try {
       const { id } = claimed;
       const head = seals.openHead(id, claimed.head);
@@ -202,6 +203,7 @@ export class TaskRunner implements Waker {
       ...(wakeMs !== undefined && { wakeMs }),
       open: body.put.map(({ wireKey }) => wireKey),
     });
+    this.#desk.onChange(hold.id);
   }
 
   /** H20: a run does not outlive its task. */

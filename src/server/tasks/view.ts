@@ -1,6 +1,8 @@
 /** A stored task as its client sees it (H8, H10). */
 import { ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { mergeCapabilities, missingCapabilities, requiredCapabilities } from "../../protocol/capabilities.ts";
 import type { DetailedTask, Task, TaskStatus } from "../../protocol/tasks.ts";
+import type { ClientCapabilities } from "../../protocol/types.ts";
 import type { StoredTask } from "../../tasks/contract.ts";
 import type { PutQuestion, TaskBody, TaskEnd, TaskHead, TaskNote } from "./record.ts";
 
@@ -43,6 +45,15 @@ export function viewOf(task: OpenedTask): DetailedTask {
   if (open.length === 0) return base(task, "working", message);
   const inputRequests = Object.fromEntries(open.map(({ wireKey, request }) => [wireKey, request]));
   return { ...base(task, "input_required", message), inputRequests };
+}
+
+/**
+ * What a request lacks to be shown a task: all that is open must be listed (H17), and nothing that this request cannot be
+ * asked (A11), so it is told what it lacks (L15).
+ */
+export function undeclaredIn(task: DetailedTask, declared: ClientCapabilities): ClientCapabilities | undefined {
+  const required = Object.values(task.inputRequests ?? {}).map(requiredCapabilities);
+  return missingCapabilities(mergeCapabilities(required), declared);
 }
 
 function base({ head, body, note }: OpenedTask, status: TaskStatus, statusMessage: string | undefined): Task {

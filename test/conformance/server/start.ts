@@ -40,7 +40,7 @@ async function startOnSdk(): Promise<FixtureServer> {
     flows.register(server, [...askFlows, ...diagnosticFlows, ...taskFlows]);
     return server;
   };
-  const handler = createMcpHandler((): McpServer => build(handler.notify));
+  const handler = flows.taskSubscriptions(createMcpHandler((): McpServer => build(handler.notify)));
   const node = toNodeHandler({
     fetch: async (request, options) =>
       hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
