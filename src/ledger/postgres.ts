@@ -4,13 +4,14 @@
  * that finds something else, a second trip calls a function that decides.
  */
 import { loadPeer } from "../store/peer.ts";
+import { migratePostgres } from "../store/postgres.ts";
 import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
 import { Deadlines } from "./deadlines.ts";
 import { Grouping } from "./grouping.ts";
 import { guard, type Late, stopIfLate } from "./guard.ts";
 import type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-client.ts";
-import { migrate, quoteSchema } from "./postgres-schema.ts";
+import { quoteSchema, SCHEMA } from "./postgres-schema.ts";
 import { type Statement, statements } from "./postgres-statements.ts";
 
 export type { StoreOptions } from "./checks.ts";
@@ -99,7 +100,7 @@ export function postgresLedger(
   /** Once per process. A failure is forgotten, so that the next operation tries again. */
   function ready(late: Late): Promise<void> {
     migrating ??= withClient<void>(late, (client, done) => {
-      migrate(client, schema).then(() => done(undefined), done);
+      migratePostgres(client, schema, SCHEMA).then(() => done(undefined), done);
     }).then(
       () => {
         migrated = true;

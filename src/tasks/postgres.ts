@@ -5,11 +5,12 @@
 import { ParleyError } from "../errors.ts";
 import { resolveTimeout, type StoreOptions } from "../ledger/checks.ts";
 import { loadPeer } from "../store/peer.ts";
+import { migratePostgres } from "../store/postgres.ts";
 import type { TaskAnswer, TaskPhase, TaskStore } from "./contract.ts";
 import { GraphileQueue } from "./graphile.ts";
 import { bounded } from "./guard.ts";
 import type { TasksPool } from "./postgres-client.ts";
-import { migrateTasks } from "./postgres-schema.ts";
+import { SCHEMA } from "./postgres-schema.ts";
 
 export type { StoreOptions } from "../ledger/checks.ts";
 export type * from "./contract.ts";
@@ -50,7 +51,7 @@ export function postgresTasks(
   async function migrate(): Promise<void> {
     const client = await pool.connect();
     try {
-      await migrateTasks(client, schema);
+      await migratePostgres(client, schema, SCHEMA);
       if (queue === undefined) return;
       // graphile-worker's own migrations do not take turns, and replicas start together.
       await client.query(`SELECT pg_advisory_lock(${QUEUE_LOCK})`);
