@@ -3,18 +3,20 @@
  * A fresh round is claimed, stepped and settled by one plain statement each, or with others in one transaction; only where
  * that finds something else, a second trip calls a function that decides.
  */
+
+import { Deadlines } from "../store/deadlines.ts";
+import { type Late, stopIfLate } from "../store/operations.ts";
+import { resolveTimeout, type StoreOptions } from "../store/options.ts";
 import { loadPeer } from "../store/peer.ts";
 import { migratePostgres } from "../store/postgres.ts";
-import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
-import { Deadlines } from "./deadlines.ts";
 import { Grouping } from "./grouping.ts";
-import { guard, type Late, stopIfLate } from "./guard.ts";
+import { guard } from "./guard.ts";
 import type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-client.ts";
 import { quoteSchema, SCHEMA } from "./postgres-schema.ts";
 import { type Statement, statements } from "./postgres-statements.ts";
 
-export type { StoreOptions } from "./checks.ts";
+export type { StoreOptions } from "../store/options.ts";
 export type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from "./postgres-client.ts";
 

@@ -6,14 +6,15 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { ParleyError } from "../errors.ts";
+import { Deadlines } from "../store/deadlines.ts";
+import { type Late, stopIfLate } from "../store/operations.ts";
+import { resolveTimeout, type StoreOptions } from "../store/options.ts";
 import { loadPeer } from "../store/peer.ts";
-import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, Ledger } from "./contract.ts";
-import { Deadlines } from "./deadlines.ts";
-import { guard, type Late, stopIfLate } from "./guard.ts";
+import { guard } from "./guard.ts";
 import { SCRIPTS, type ScriptName } from "./redis-scripts.ts";
 
-export type { StoreOptions } from "./checks.ts";
+export type { StoreOptions } from "../store/options.ts";
 export type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
 
 /** What is used of an ioredis `Redis` or `Cluster`. */

@@ -5,17 +5,18 @@
  * power; hand in a database of your own with `synchronous = FULL` where that matters.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { Deadlines } from "../store/deadlines.ts";
+import { type Late, stopIfLate } from "../store/operations.ts";
+import { resolveTimeout, type StoreOptions } from "../store/options.ts";
 import { isBusy, openSqlite, startSqlite } from "../store/sqlite.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
-import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
-import { Deadlines } from "./deadlines.ts";
-import { guard, type Late, stopIfLate } from "./guard.ts";
+import { guard } from "./guard.ts";
 import { type RoundRow, standing } from "./rules.ts";
 import { prepare, SCHEMA } from "./sqlite-schema.ts";
 
+export type { StoreOptions } from "../store/options.ts";
 export type { SqliteDatabase, SqliteStatement } from "../store/sqlite-database.ts";
-export type { StoreOptions } from "./checks.ts";
 export type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
 
 export interface SqliteLedgerOptions extends StoreOptions {

@@ -1,6 +1,6 @@
 /** Tasks in this process's memory: for tests, and for servers of one process that may forget on restart. */
 import { ParleyError } from "../errors.ts";
-import { createExpiryQueue } from "../ledger/expiry-queue.ts";
+import { createExpiryQueue } from "../store/expiry-queue.ts";
 import type { ClaimedTask, NewTask, StoredTask, TaskAnswer, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
 
 export type * from "./contract.ts";

@@ -3,16 +3,17 @@
  * makes a task ready also tells a queue.
  */
 import { ParleyError } from "../errors.ts";
-import { resolveTimeout, type StoreOptions } from "../ledger/checks.ts";
+import { Deadlines } from "../store/deadlines.ts";
+import { resolveTimeout, type StoreOptions } from "../store/options.ts";
 import { loadPeer } from "../store/peer.ts";
 import { migratePostgres } from "../store/postgres.ts";
 import type { TaskAnswer, TaskPhase, TaskStore } from "./contract.ts";
 import { GraphileQueue } from "./graphile.ts";
-import { bounded } from "./guard.ts";
+import { taskOperations } from "./guard.ts";
 import type { TasksPool } from "./postgres-client.ts";
 import { SCHEMA } from "./postgres-schema.ts";
 
-export type { StoreOptions } from "../ledger/checks.ts";
+export type { StoreOptions } from "../store/options.ts";
 export type * from "./contract.ts";
 export type { TasksClient, TasksPool, TasksQuery } from "./postgres-client.ts";
 
@@ -46,6 +47,7 @@ export function postgresTasks(
   const opened = "connect" in source ? undefined : open(source, timeoutMs);
   const pool = "connect" in source ? source : (opened as OwnPool);
   const queue = options.queue === "none" ? undefined : new GraphileQueue(pool, `${name}_queue`);
+  const operations = taskOperations("postgres", new Deadlines(timeoutMs));
   let migrated: Promise<void> | undefined;
 
   async function migrate(): Promise<void> {
@@ -71,7 +73,7 @@ export function postgresTasks(
   }
 
   function rows(operation: string, text: string, values: unknown[]): Promise<Record<string, unknown>[]> {
-    return bounded("postgres", operation, timeoutMs, async () => {
+    return operations.run(operation, async () => {
       await ready();
       return (await pool.query({ text: text.replaceAll("$s.", `${schema}.`), values })).rows;
     });
@@ -213,9 +215,10 @@ export function postgresTasks(
         };
       },
     }),
-    async close() {
-      await opened?.end();
-    },
+    close: () =>
+      operations.close(async () => {
+        await opened?.end();
+      }),
   };
 }
 

@@ -3,14 +3,16 @@
  * beside these; each runs what is ready, and takes over from one that died.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { resolveTimeout, type StoreOptions } from "../ledger/checks.ts";
+import { Deadlines } from "../store/deadlines.ts";
+import { stopIfLate } from "../store/operations.ts";
+import { resolveTimeout, type StoreOptions } from "../store/options.ts";
 import { isBusy, openSqlite, startSqlite } from "../store/sqlite.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import type { ClaimedTask, TaskAnswer, TaskClaimRequest, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
-import { bounded } from "./guard.ts";
+import { taskOperations } from "./guard.ts";
 import { prepareTasks, SCHEMA } from "./sqlite-schema.ts";
 
-export type { StoreOptions } from "../ledger/checks.ts";
+export type { StoreOptions } from "../store/options.ts";
 export type { SqliteDatabase, SqliteStatement } from "../store/sqlite-database.ts";
 export type * from "./contract.ts";
 
@@ -51,7 +53,7 @@ export function sqliteTasks(
   const own = "path" in source;
   const database = own ? openSqlite(source.path, "sqliteTasks", timeoutMs) : source;
   const sql = startSqlite(database, own, SCHEMA, prepareTasks);
-  let closed = false;
+  const operations = taskOperations("sqlite", new Deadlines(timeoutMs));
 
   function attempt<T>(work: (now: number) => T): T {
     sql.begin.run();
@@ -67,16 +69,15 @@ export function sqliteTasks(
 
   /** One IMMEDIATE transaction; waits for another process's without blocking the event loop. */
   function transaction<T>(operation: string, work: (now: number) => T): Promise<T> {
-    const until = performance.now() + timeoutMs;
-    return bounded("sqlite", operation, timeoutMs, async () => {
+    return operations.run(operation, async (late) => {
       for (let pause = 1; ; pause = Math.min(2 * pause, 25)) {
-        if (closed) throw new Error("it is closed");
         try {
           return attempt(work);
         } catch (error) {
-          if (!isBusy(error) || performance.now() > until) throw error;
+          if (!isBusy(error)) throw error;
         }
         await sleep(pause * (0.5 + Math.random()));
+        stopIfLate(late);
       }
     });
   }
@@ -203,9 +204,9 @@ export function sqliteTasks(
       transaction("release", (now) => {
         if (held(hold, now) !== undefined) sql.release.run({ id: hold.id });
       }),
-    async close() {
-      closed = true;
-      if (own) database.close();
-    },
+    close: () =>
+      operations.close(async () => {
+        if (own) database.close();
+      }),
   };
 }

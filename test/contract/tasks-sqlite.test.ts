@@ -69,6 +69,27 @@ run("sqlite task store", () => {
     await expect(store.read("x")).rejects.toMatchObject({ code: "tasks_unavailable" });
   });
 
+  it("fails closed by name when another process keeps its lock, without stopping this one", async () => {
+    const path = newFile();
+    const store = sqliteTasks({ path }, { timeoutMs: 150 });
+    const other = new Database(path);
+    other.exec("BEGIN IMMEDIATE");
+    const begun = performance.now();
+    let turns = 0;
+    const turning = setInterval(() => turns++, 10);
+    await expect(store.create(newTask())).rejects.toMatchObject({
+      code: "tasks_unavailable",
+      message: expect.stringMatching(/^The sqlite task store failed closed at create: no answer within 150 ms/),
+    });
+    clearInterval(turning);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(turns).toBeGreaterThan(3);
+    other.exec("ROLLBACK");
+    expect(await store.create(newTask())).toBe("created");
+    other.close();
+    await store.close();
+  });
+
   it("refuses tables of a newer release", async () => {
     const path = newFile();
     await sqliteTasks({ path }).close();
