@@ -44,9 +44,6 @@ const HELD = "holder IS NOT NULL AND lease_until > @now";
 
 export function prepareTasks(database: SqliteDatabase) {
   return {
-    begin: database.prepare("BEGIN IMMEDIATE"),
-    commit: database.prepare("COMMIT"),
-    rollback: database.prepare("ROLLBACK"),
     drop: database.prepare("DELETE FROM parley_tasks WHERE id = @id"),
     dropSteps: database.prepare("DELETE FROM parley_task_steps WHERE id = @id"),
     dropAnswers: database.prepare("DELETE FROM parley_task_answers WHERE id = @id"),

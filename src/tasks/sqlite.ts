@@ -2,11 +2,10 @@
  * Tasks in a SQLite file: the embedded default. Several processes of one machine may share the file, with a ledger's tables
  * beside these; each runs what is ready, and takes over from one that died.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { Deadlines } from "../store/deadlines.ts";
 import { stopIfLate } from "../store/operations.ts";
 import { resolveTimeout, type StoreOptions } from "../store/options.ts";
-import { isBusy, openSqlite, startSqlite } from "../store/sqlite.ts";
+import { openSqlite, patiently, startSqlite } from "../store/sqlite.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import type { ClaimedTask, TaskAnswer, TaskClaimRequest, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
 import { taskOperations } from "./guard.ts";
@@ -52,34 +51,16 @@ export function sqliteTasks(
   const clock = options.now ?? Date.now;
   const own = "path" in source;
   const database = own ? openSqlite(source.path, "sqliteTasks", timeoutMs) : source;
-  const sql = startSqlite(database, own, SCHEMA, prepareTasks);
+  const { sql, transact } = startSqlite(database, own, SCHEMA, prepareTasks);
   const operations = taskOperations("sqlite", new Deadlines(timeoutMs));
 
-  function attempt<T>(work: (now: number) => T): T {
-    sql.begin.run();
-    try {
-      const result = work(clock());
-      sql.commit.run();
-      return result;
-    } catch (error) {
-      if (database.inTransaction) sql.rollback.run();
-      throw error;
-    }
-  }
-
-  /** One IMMEDIATE transaction; waits for another process's without blocking the event loop. */
   function transaction<T>(operation: string, work: (now: number) => T): Promise<T> {
-    return operations.run(operation, async (late) => {
-      for (let pause = 1; ; pause = Math.min(2 * pause, 25)) {
-        try {
-          return attempt(work);
-        } catch (error) {
-          if (!isBusy(error)) throw error;
-        }
-        await sleep(pause * (0.5 + Math.random()));
-        stopIfLate(late);
-      }
-    });
+    return operations.run(operation, (late) =>
+      patiently(
+        () => transact(() => work(clock())),
+        () => stopIfLate(late),
+      ),
+    );
   }
 
   const find = (id: string, now: number) => sql.row.get({ id, now }) as Row | undefined;
