@@ -4,11 +4,11 @@
  * that finds something else, a second trip calls a function that decides.
  */
 
+import { asBuffer } from "../store/bytes.ts";
 import { Deadlines } from "../store/deadlines.ts";
 import { type Late, stopIfLate } from "../store/operations.ts";
 import { resolveTimeout, type StoreOptions } from "../store/options.ts";
-import { loadPeer } from "../store/peer.ts";
-import { migratePostgres } from "../store/postgres.ts";
+import { migratePostgres, openPostgres } from "../store/postgres.ts";
 import type { Claim, Ledger } from "./contract.ts";
 import { Grouping } from "./grouping.ts";
 import { guard } from "./guard.ts";
@@ -54,8 +54,8 @@ export function postgresLedger(
   const timeoutMs = resolveTimeout("postgresLedger", options.timeoutMs);
   const schema = quoteSchema(options.schema ?? "parley");
   const sql = statements(schema);
-  const opened = "connect" in source ? undefined : open(source, timeoutMs);
-  const pool = "connect" in source ? source : (opened as OwnPool);
+  const opened = "connect" in source ? undefined : openPostgres<PostgresPool>(source, "postgresLedger", timeoutMs);
+  const pool = opened ?? (source as PostgresPool);
   const prepared = options.prepare !== false;
   let migrating: Promise<void> | undefined;
   let migrated = false;
@@ -229,25 +229,6 @@ function readClaim([first, ...rest]: Record<string, unknown>[]): Claim {
 
 function bytesOf(rows: Record<string, unknown>[], kind: string): Buffer[] {
   return rows.filter((row) => row["kind"] === kind).map((row) => Buffer.from(row["bytes"] as string, "base64"));
-}
-
-interface OwnPool extends PostgresPool {
-  on(event: "error", listener: () => void): unknown;
-  end(): Promise<void>;
-}
-
-function open(source: { readonly connectionString: string; readonly max?: number }, timeoutMs: number): OwnPool {
-  const { Pool } = loadPeer("pg", "postgresLedger({ connectionString })") as {
-    Pool: new (options: Record<string, unknown>) => OwnPool;
-  };
-  const pool = new Pool({ ...source, connectionTimeoutMillis: timeoutMs });
-  // An idle connection that is lost is replaced at the next operation.
-  pool.on("error", ignore);
-  return pool;
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function ignore(): void {}

@@ -1,4 +1,5 @@
-/** What every store in PostgreSQL does alike: creating and migrating its tables and functions, by version. */
+/** What every store in PostgreSQL does alike: the pool it opens, and its tables and functions, by version. */
+import { loadPeer } from "./peer.ts";
 import { newerSchema } from "./schema-version.ts";
 
 /** The tables and functions of one store, in a schema it may share with others. */
@@ -17,6 +18,27 @@ export interface PostgresSchema {
 /** What is used of a pg client. */
 export interface MigrationClient {
   query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+}
+
+/** What is used of a pool of our own beside what a store uses of any. */
+interface OwnPool {
+  on(event: "error", listener: () => void): unknown;
+  end(): Promise<void>;
+}
+
+/** @throws ParleyError `configuration` when `pg` is not installed */
+export function openPostgres<Pool>(
+  source: { readonly connectionString: string; readonly max?: number },
+  store: string,
+  timeoutMs: number,
+): Pool & OwnPool {
+  const { Pool } = loadPeer("pg", `${store}({ connectionString })`) as {
+    Pool: new (options: Record<string, unknown>) => Pool & OwnPool;
+  };
+  const pool = new Pool({ ...source, connectionTimeoutMillis: timeoutMs });
+  // An idle connection that is lost is replaced at the next operation.
+  pool.on("error", () => {});
+  return pool;
 }
 
 /** Any constant: migrations of all stores in a database take turns, because they share a schema and `parley_meta`. */

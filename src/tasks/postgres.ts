@@ -3,10 +3,10 @@
  * makes a task ready also tells a queue.
  */
 import { ParleyError } from "../errors.ts";
+import { asBuffer } from "../store/bytes.ts";
 import { Deadlines } from "../store/deadlines.ts";
 import { resolveTimeout, type StoreOptions } from "../store/options.ts";
-import { loadPeer } from "../store/peer.ts";
-import { migratePostgres } from "../store/postgres.ts";
+import { migratePostgres, openPostgres } from "../store/postgres.ts";
 import type { TaskAnswer, TaskPhase, TaskStore } from "./contract.ts";
 import { GraphileQueue } from "./graphile.ts";
 import { taskOperations } from "./guard.ts";
@@ -44,8 +44,8 @@ export function postgresTasks(
     );
   }
   const schema = `"${name}"`;
-  const opened = "connect" in source ? undefined : open(source, timeoutMs);
-  const pool = "connect" in source ? source : (opened as OwnPool);
+  const opened = "connect" in source ? undefined : openPostgres<TasksPool>(source, "postgresTasks", timeoutMs);
+  const pool = opened ?? (source as TasksPool);
   const queue = options.queue === "none" ? undefined : new GraphileQueue(pool, `${name}_queue`);
   const operations = taskOperations("postgres", new Deadlines(timeoutMs));
   let migrated: Promise<void> | undefined;
@@ -232,23 +232,4 @@ function answersIn(answers: unknown): TaskAnswer[] {
     key,
     answer: Buffer.from(answer, "base64"),
   }));
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-interface OwnPool extends TasksPool {
-  on(event: "error", listener: () => void): unknown;
-  end(): Promise<void>;
-}
-
-function open(source: { readonly connectionString: string; readonly max?: number }, timeoutMs: number): OwnPool {
-  const { Pool } = loadPeer("pg", "postgresTasks({ connectionString })") as {
-    Pool: new (options: Record<string, unknown>) => OwnPool;
-  };
-  const pool = new Pool({ ...source, connectionTimeoutMillis: timeoutMs });
-  // An idle connection that is lost is replaced at the next operation.
-  pool.on("error", () => {});
-  return pool;
 }
