@@ -2,7 +2,7 @@ import { ParleyError } from "../../errors.ts";
 import type { TaskStore } from "../../tasks/contract.ts";
 
 export interface TasksOptions {
-  /** Where tasks are kept: `memoryTasks`, `sqliteTasks`, `postgresTasks`, or your own. */
+  /** Where tasks are kept: `memoryTasks`, `sqliteTasks`, `redisTasks`, `postgresTasks`, or your own. */
   readonly store: TaskStore;
   /** How long a task lives from its beginning, in ms, where its flow does not say. Default 86,400,000 (a day). */
   readonly ttlMs?: number;
