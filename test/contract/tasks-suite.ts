@@ -248,5 +248,15 @@ export function testTasks(
       expect((await b.read(task.id))?.lifeLeftMs).toBeLessThanOrEqual(0);
       expect(await b.read(gone.id)).toBeUndefined();
     });
+
+    it("H20: an answer wakes no task whose life is over", async () => {
+      const task = await begun({ lifeMs: SHORT, keepMs: LONG });
+      const [hold] = await taken(task);
+      await settle(hold);
+      await world.pass(SHORT * 2);
+      expect(await b.claim(request(task.kind))).toBeUndefined();
+      await b.answer(task.id, [{ key: "q", answer: bytes("yes") }]);
+      expect(await b.claim(request(task.kind))).toBeUndefined();
+    });
   });
 }
