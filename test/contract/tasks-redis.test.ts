@@ -243,11 +243,17 @@ run("redis task store", () => {
 
   describe("watch", () => {
     /** A process that runs what it is told of, by what `run` does with it. */
-    function runner(store: TaskStore, task: NewTask, slots: number, run: (hold: TaskHold) => Promise<void>) {
+    function runner(
+      store: TaskStore,
+      task: NewTask,
+      slots: number,
+      run: (hold: TaskHold) => Promise<void>,
+      leaseMs: (run: number) => number = () => 60_000,
+    ) {
       const taken: string[] = [];
       const stop = store.watch?.(async () => {
         const holder = randomUUID();
-        const claimed = await store.claim(claimOf(task, { holder, leaseMs: 400 }));
+        const claimed = await store.claim(claimOf(task, { holder, leaseMs: leaseMs(taken.length) }));
         if (claimed === undefined) return;
         taken.push(claimed.id);
         await run({ id: claimed.id, holder });
@@ -269,21 +275,28 @@ run("redis task store", () => {
         async () => {},
         (hold: TaskHold) => there.settle(hold, { ...waiting, phase: "ended" }),
       ];
-      const { taken } = runner(there, task, 2, async (hold) => {
-        await runs[taken.length - 1]?.(hold);
-      });
-      // It listens.
-      await sleep(200);
+      const silent = runs.length - 2;
+      const { taken } = runner(
+        there,
+        task,
+        2,
+        async (hold) => {
+          await runs[taken.length - 1]?.(hold);
+        },
+        (run) => (run === silent ? 400 : 60_000),
+      );
+      // It listens, and nothing but a word sets it going.
+      await sleep(300);
       const began = performance.now();
       await here.create(task);
       await count(taken, 1);
       await until(async () => ((await here.read(task.id))?.phase === "waiting" ? true : undefined));
       await here.answer(task.id, [{ key: "q", answer: bytes("a") }]);
       await count(taken, 3);
-      expect(performance.now() - began).toBeLessThan(1_000);
-      expect(taken).toHaveLength(3);
+      const gone = performance.now();
+      expect(gone - began).toBeLessThan(5_000);
       await count(taken, 5);
-      expect(performance.now() - began).toBeLessThan(3_000);
+      expect(performance.now() - gone).toBeLessThan(10_000);
       await until(async () => ((await here.read(task.id))?.phase === "ended" ? true : undefined));
     });
 

@@ -192,6 +192,10 @@ export function testTasks(
       await settle(next, { open: ["r"] });
       const found = await b.read(task.id);
       expect([found?.phase, found?.answers.map(({ key }) => key)]).toEqual(["ready", ["r"]]);
+      // With an answer there is no waiting until a run wanted to look again.
+      const [last] = await taken(task);
+      await settle(last, { phase: "ready", wakeMs: LONG, open: ["r"] });
+      expect((await b.claim(request(task.kind)))?.id).toBe(task.id);
     });
 
     it("looks again no sooner than a run said", async () => {
