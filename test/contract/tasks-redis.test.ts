@@ -338,9 +338,12 @@ run("redis task store", () => {
       const [here, there] = [process(), process()];
       const task = newTask();
       let letGo = () => {};
-      const { taken, stop } = runner(there, task, 2, () => new Promise((resolve) => (letGo = resolve)));
+      const { taken, stop } = runner(there, task, 1, () => new Promise((resolve) => (letGo = resolve)));
       await here.create(task);
       await count(taken, 1);
+      // Its slot is taken, so it would look after the run.
+      await here.create(newTask({ kind: task.kind }));
+      await sleep(100);
       let stopped = false;
       const stopping = stop().then(() => {
         stopped = true;
