@@ -356,6 +356,18 @@ run("redis task store", () => {
       await sleep(100);
       expect(taken).toHaveLength(1);
     });
+
+    it("keeps no connection when it is stopped, or its store is closed", async () => {
+      const channel = `{${prefix}alone:tasks}`;
+      const listeners = async () => (await admin.pubsub("NUMSUB", channel))[1];
+      const store = process(undefined, { prefix: `${prefix}alone:` });
+      for (const end of [(stop?: () => Promise<void>) => stop?.(), () => store.close()]) {
+        const stop = store.watch?.(async () => {}, 1);
+        await until(async () => ((await listeners()) === 1 ? true : undefined));
+        await end(stop);
+        await until(async () => ((await listeners()) === 0 ? true : undefined));
+      }
+    });
   });
 
   describe("faults", () => {

@@ -3,10 +3,18 @@ import type { TaskHold, TaskStore } from "../../tasks/contract.ts";
 import type { HoldClock } from "../once.ts";
 import { TaskStopped } from "./run.ts";
 
-/** Longest time between two words to the store: a cancellation that was taken elsewhere is heard with the next. */
-const BEAT_MS = 1_000;
 /** Shortest time between two messages about a task's progress. */
 const SAY_MS = 250;
+
+export interface LeaseOptions {
+  readonly store: TaskStore;
+  readonly leaseMs: number;
+  /** Longest time between two words to the store, in ms. */
+  readonly lookMs: number;
+  readonly clock: HoldClock;
+  /** When the claim was sent, on the clock. */
+  readonly claimedAt: number;
+}
 
 /** A run's hold on its task: kept up while it runs, and the run broken off when it is lost. */
 export class Lease {
@@ -21,11 +29,7 @@ export class Lease {
   #saidAt = Number.NEGATIVE_INFINITY;
   #beating: Promise<void> | undefined;
 
-  constructor(
-    hold: TaskHold,
-    abort: AbortController,
-    { store, leaseMs, clock, claimedAt }: { store: TaskStore; leaseMs: number; clock: HoldClock; claimedAt: number },
-  ) {
+  constructor(hold: TaskHold, abort: AbortController, { store, leaseMs, lookMs, clock, claimedAt }: LeaseOptions) {
     this.#hold = hold;
     this.#abort = abort;
     this.#store = store;
@@ -33,7 +37,8 @@ export class Lease {
     this.#clock = clock;
     // From before the claim was sent: the store's lease began no earlier.
     this.#endsAt = claimedAt + leaseMs;
-    this.#stop = clock.every(Math.min(leaseMs / 3, BEAT_MS), () => this.#beat());
+    // A cancellation that was taken elsewhere is heard with the next beat.
+    this.#stop = clock.every(Math.min(leaseMs / 3, lookMs), () => this.#beat());
   }
 
   isHeld(): boolean {

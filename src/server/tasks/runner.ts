@@ -135,8 +135,8 @@ export class TaskRunner implements Waker {
   async #run(claimed: ClaimedTask, hold: TaskHold, abort: AbortController, claimedAt: number): Promise<void> {
     const { tasks, holdClock, now } = this.#options;
     const { seals } = this.#desk;
-    const { store } = tasks;
-    const lease = new Lease(hold, abort, { store, leaseMs: tasks.leaseMs, clock: holdClock, claimedAt });
+    const { store, leaseMs, lookMs } = tasks;
+    const lease = new Lease(hold, abort, { store, leaseMs, lookMs, clock: holdClock, claimedAt });
     try {
       const { id } = claimed;
       const head = seals.openHead(id, claimed.head);
