@@ -115,6 +115,8 @@ describe("a claim among ten thousand tasks", () => {
   it("counts what runs and what is open of an owner right, when a task is gone while somebody ran it", async () => {
     let now = 0;
     const store = memoryTasks({ now: () => now });
+    // More than one operation clears away.
+    for (let count = 0; count < 40; count++) await store.create(newTask({ lifeMs: 10, keepMs: 5 }));
     const short = newTask({ kind: "k", owner: "o", lifeMs: 10, keepMs: 10, maxOpen: 1 });
     await store.create(short);
     await store.claim({ ...request, perOwner: 1, leaseMs: 50 });
@@ -122,6 +124,7 @@ describe("a claim among ten thousand tasks", () => {
     now = 30;
     // Its id is free again, though its lease goes on.
     expect(await store.create(short)).toBe("created");
+    expect((await store.claim({ ...request, perOwner: 1, leaseMs: 1 }))?.id).toBe(short.id);
     now = 100;
     const next = newTask({ kind: "k", owner: "o", maxOpen: 1 });
     expect(await store.create(next)).toBe("created");
