@@ -1,7 +1,7 @@
 /** Who is told that a task is ready: every process, at once, over a connection of its own. */
 
 /** What is used of the connection that listens. */
-export interface Subscriber {
+export interface RedisSubscriber {
   readonly status: string;
   connect(): Promise<unknown>;
   disconnect(): void;
@@ -18,7 +18,7 @@ const LONGEST_ALARM_MS = 60_000;
  * sets an alarm for when there will be something: a task that looks again later, or a lease that ends.
  */
 export class RedisWatch {
-  readonly #subscriber: Subscriber;
+  readonly #subscriber: RedisSubscriber;
   readonly #take: () => Promise<void>;
   readonly #slots: number;
   readonly #taking = new Set<Promise<void>>();
@@ -27,7 +27,7 @@ export class RedisWatch {
   #stopped = false;
   #alarm: NodeJS.Timeout | undefined;
 
-  constructor(subscriber: Subscriber, channel: string, take: () => Promise<void>, slots: number) {
+  constructor(subscriber: RedisSubscriber, channel: string, take: () => Promise<void>, slots: number) {
     this.#subscriber = subscriber;
     this.#take = take;
     this.#slots = slots;

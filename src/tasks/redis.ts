@@ -17,16 +17,16 @@ import { connectRedis, type RedisArgument, type RedisClient, RedisConnection, sc
 import type { ClaimedTask, StoredTask, TaskAnswer, TaskPhase, TaskStore } from "./contract.ts";
 import { taskOperations } from "./guard.ts";
 import { SCRIPTS } from "./redis-scripts.ts";
-import { RedisWatch, type Subscriber } from "./redis-watch.ts";
+import { type RedisSubscriber, RedisWatch } from "./redis-watch.ts";
 
 export type { StoreOptions } from "../store/options.ts";
 export type { RedisClient } from "../store/redis.ts";
 export type * from "./contract.ts";
-export type { Subscriber } from "./redis-watch.ts";
+export type { RedisSubscriber } from "./redis-watch.ts";
 
 /** What is used of an ioredis `Redis` or `Cluster`; `duplicate` makes the connection that listens. */
 export interface RedisTasksClient extends RedisClient {
-  duplicate(): Subscriber;
+  duplicate(): RedisSubscriber;
 }
 
 export interface RedisTasksOptions extends StoreOptions {

@@ -6,15 +6,8 @@ import { expect, it } from "vitest";
 import type { NewTask, TaskHold } from "../../src/tasks/contract.ts";
 import { redisTasks } from "../../src/tasks/redis.ts";
 import { freePort, killServer, startRedis } from "../helpers/redis-server.ts";
-import { REDIS_URL, whenReachable } from "./servers.ts";
+import { whenRedis } from "./tasks-redis-world.ts";
 import { bytes, newTask } from "./tasks-suite.ts";
-
-const run = await whenReachable(`Redis at ${REDIS_URL}`, async () => {
-  const probe = new Redis(REDIS_URL, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 1_000 });
-  probe.on("error", () => {});
-  await probe.connect();
-  probe.disconnect();
-});
 
 const OPERATIONS = 400;
 const KINDS = ["k1", "k2"];
@@ -93,7 +86,7 @@ function firstReady(rows: readonly Row[], kinds: readonly string[], perOwner: nu
   return wakes.length === 0 ? undefined : Math.min(...wakes);
 }
 
-run("redis task store, its sorted sets", () => {
+whenRedis("redis task store, its sorted sets", () => {
   it(`agree with the tasks after each of ${OPERATIONS} operations, and a claim takes what they say comes first`, async () => {
     const port = await freePort();
     const server = await startRedis(port);
