@@ -65,6 +65,28 @@ BEGIN
     RETURNING *;
 END $body$;
 `,
+  // What runs is few: it is looked up once, and not for every task that is ready.
+  `
+CREATE OR REPLACE FUNCTION $s.parley_task_claim(p_holder text, p_kinds text[], p_lease double precision,
+  p_per_owner integer) RETURNS SETOF $s.parley_tasks LANGUAGE plpgsql AS $body$
+DECLARE
+  full_owners text[];
+BEGIN
+  PERFORM pg_advisory_xact_lock(${CLAIM_LOCK});
+  full_owners := ARRAY(SELECT o.owner FROM $s.parley_tasks o
+    WHERE o.holder IS NOT NULL AND o.lease_until > clock_timestamp()
+    GROUP BY o.owner HAVING count(*) >= p_per_owner);
+  RETURN QUERY UPDATE $s.parley_tasks SET holder = p_holder, attempt = attempt + 1,
+      lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
+    WHERE id = (
+      SELECT t.id FROM $s.parley_tasks t
+      WHERE t.phase = 'ready' AND t.wake_at <= clock_timestamp() AND t.ends_at > clock_timestamp()
+        AND (t.holder IS NULL OR t.lease_until <= clock_timestamp()) AND t.kind = ANY (p_kinds)
+        AND t.owner <> ALL (full_owners)
+      ORDER BY t.wake_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING *;
+END $body$;
+`,
 ];
 
 export const SCHEMA: PostgresSchema = { store: "postgresTasks", row: "tasks", migrations };

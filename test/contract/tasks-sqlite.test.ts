@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import { afterAll, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledger/sqlite.ts";
 import { sqliteTasks } from "../../src/tasks/sqlite.ts";
+import { prepareTasks } from "../../src/tasks/sqlite-schema.ts";
 import { whenReachable } from "./servers.ts";
 import { bytes, newTask, testTasks } from "./tasks-suite.ts";
 
@@ -61,6 +62,21 @@ run("sqlite task store", () => {
     expect([count("parley_tasks"), count("parley_task_answers")]).toEqual([1, 0]);
     database.close();
     await store.close();
+  });
+
+  it("looks up what runs once for a claim, and not for every task that is ready", async () => {
+    const path = newFile();
+    await sqliteTasks({ path }).close();
+    const database = new Database(path);
+    const { source } = prepareTasks(database).next as unknown as { source: string };
+    const given = { now: 0, perOwner: 1, kinds: "[]" };
+    const plan = (database.prepare(`EXPLAIN QUERY PLAN ${source}`).all(given) as { detail: string }[])
+      .map(({ detail }) => detail)
+      .join("; ");
+    expect(plan).toMatch(/SEARCH parley_tasks USING INDEX parley_tasks_ready/);
+    expect(plan).toMatch(/parley_tasks USING (COVERING )?INDEX parley_tasks_held/);
+    expect(plan).not.toMatch(/CORRELATED/);
+    database.close();
   });
 
   it("fails closed by name once it is closed", async () => {
