@@ -1,4 +1,4 @@
-/** What every store refuses before it asks its server: malformed keys, durations and options. */
+/** What every store refuses before it asks its server: malformed keys and durations. */
 import { ParleyError } from "../errors.ts";
 import type { ClaimRequest, Hold } from "./contract.ts";
 
@@ -6,19 +6,6 @@ const TEXT_BYTES = 512;
 const LARGEST_ROUND = 2 ** 31 - 1;
 /** Ten years. Larger is a unit mistake, and would overflow a store's own arithmetic. */
 const LONGEST_MS = 315_360_000_000;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-export interface StoreOptions {
-  /** How long one operation may take, in ms; a later answer counts as a failure. Default 5,000. */
-  readonly timeoutMs?: number;
-}
-
-/** @throws ParleyError `configuration` */
-export function resolveTimeout(store: string, timeoutMs: number | undefined): number {
-  if (timeoutMs === undefined) return 5_000;
-  if (whole(timeoutMs, 1, LONGEST_TIMER_MS)) return timeoutMs;
-  throw new ParleyError("configuration", `${store}: option timeoutMs must be a whole number of ms, 1 or more.`);
-}
 
 /** @throws ParleyError `configuration` */
 export function checkHold({ call, round, owner }: Hold): void {

@@ -1,7 +1,7 @@
 /** A ledger in this process's memory: for tests and for servers of one process that may forget on restart. */
 import { ParleyError } from "../errors.ts";
+import { createExpiryQueue } from "../store/expiry-queue.ts";
 import type { Claim, ClaimRequest, Hold, Ledger } from "./contract.ts";
-import { createExpiryQueue } from "./expiry-queue.ts";
 import { guard, unavailable } from "./guard.ts";
 import { type RoundRow, standing } from "./rules.ts";
 

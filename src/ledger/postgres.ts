@@ -3,17 +3,20 @@
  * A fresh round is claimed, stepped and settled by one plain statement each, or with others in one transaction; only where
  * that finds something else, a second trip calls a function that decides.
  */
-import { loadPeer } from "../store/peer.ts";
-import { resolveTimeout, type StoreOptions } from "./checks.ts";
+
+import { asBuffer } from "../store/bytes.ts";
+import { Deadlines } from "../store/deadlines.ts";
+import { type Late, stopIfLate } from "../store/operations.ts";
+import { resolveTimeout, type StoreOptions } from "../store/options.ts";
+import { migratePostgres, openPostgres } from "../store/postgres.ts";
 import type { Claim, Ledger } from "./contract.ts";
-import { Deadlines } from "./deadlines.ts";
 import { Grouping } from "./grouping.ts";
-import { guard, type Late, stopIfLate } from "./guard.ts";
+import { guard } from "./guard.ts";
 import type { PostgresClient, PostgresPool, PostgresResult } from "./postgres-client.ts";
-import { migrate, quoteSchema } from "./postgres-schema.ts";
+import { quoteSchema, SCHEMA } from "./postgres-schema.ts";
 import { type Statement, statements } from "./postgres-statements.ts";
 
-export type { StoreOptions } from "./checks.ts";
+export type { StoreOptions } from "../store/options.ts";
 export type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
 export type { PostgresClient, PostgresPool, PostgresQuery, PostgresResult } from "./postgres-client.ts";
 
@@ -51,8 +54,8 @@ export function postgresLedger(
   const timeoutMs = resolveTimeout("postgresLedger", options.timeoutMs);
   const schema = quoteSchema(options.schema ?? "parley");
   const sql = statements(schema);
-  const opened = "connect" in source ? undefined : open(source, timeoutMs);
-  const pool = "connect" in source ? source : (opened as OwnPool);
+  const opened = "connect" in source ? undefined : openPostgres<PostgresPool>(source, "postgresLedger", timeoutMs);
+  const pool = opened ?? (source as PostgresPool);
   const prepared = options.prepare !== false;
   let migrating: Promise<void> | undefined;
   let migrated = false;
@@ -99,7 +102,7 @@ export function postgresLedger(
   /** Once per process. A failure is forgotten, so that the next operation tries again. */
   function ready(late: Late): Promise<void> {
     migrating ??= withClient<void>(late, (client, done) => {
-      migrate(client, schema).then(() => done(undefined), done);
+      migratePostgres(client, schema, SCHEMA).then(() => done(undefined), done);
     }).then(
       () => {
         migrated = true;
@@ -226,25 +229,6 @@ function readClaim([first, ...rest]: Record<string, unknown>[]): Claim {
 
 function bytesOf(rows: Record<string, unknown>[], kind: string): Buffer[] {
   return rows.filter((row) => row["kind"] === kind).map((row) => Buffer.from(row["bytes"] as string, "base64"));
-}
-
-interface OwnPool extends PostgresPool {
-  on(event: "error", listener: () => void): unknown;
-  end(): Promise<void>;
-}
-
-function open(source: { readonly connectionString: string; readonly max?: number }, timeoutMs: number): OwnPool {
-  const { Pool } = loadPeer("pg", "postgresLedger({ connectionString })") as {
-    Pool: new (options: Record<string, unknown>) => OwnPool;
-  };
-  const pool = new Pool({ ...source, connectionTimeoutMillis: timeoutMs });
-  // An idle connection that is lost is replaced at the next operation.
-  pool.on("error", ignore);
-  return pool;
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function ignore(): void {}

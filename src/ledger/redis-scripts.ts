@@ -127,5 +127,3 @@ export const SCRIPTS = {
   settle: SETTLE,
   release: RELEASE,
 } as const;
-
-export type ScriptName = keyof typeof SCRIPTS;

@@ -35,9 +35,6 @@ export const SCHEMA: SqliteSchema = { store: "sqliteLedger", row: "schema", migr
 
 export function prepare(database: SqliteDatabase) {
   return {
-    begin: database.prepare("BEGIN IMMEDIATE"),
-    commit: database.prepare("COMMIT"),
-    rollback: database.prepare("ROLLBACK"),
     round: database.prepare(
       `SELECT expires_at AS expiresAt, answers, owner, lease_until AS leaseUntil, attempt, outcome
        FROM parley_rounds WHERE call = @call AND round = @round`,

@@ -4,18 +4,18 @@
  * A commit survives the end of the process. Under `synchronous = NORMAL` the last commits may not survive a loss of
  * power; hand in a database of your own with `synchronous = FULL` where that matters.
  */
-import { setTimeout as sleep } from "node:timers/promises";
-import { isBusy, openSqlite, startSqlite } from "../store/sqlite.ts";
+import { Deadlines } from "../store/deadlines.ts";
+import { type Late, stopIfLate } from "../store/operations.ts";
+import { resolveTimeout, type StoreOptions } from "../store/options.ts";
+import { openSqlite, patiently, startSqlite } from "../store/sqlite.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
-import { resolveTimeout, type StoreOptions } from "./checks.ts";
 import type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
-import { Deadlines } from "./deadlines.ts";
-import { guard, type Late, stopIfLate } from "./guard.ts";
+import { guard } from "./guard.ts";
 import { type RoundRow, standing } from "./rules.ts";
 import { prepare, SCHEMA } from "./sqlite-schema.ts";
 
+export type { StoreOptions } from "../store/options.ts";
 export type { SqliteDatabase, SqliteStatement } from "../store/sqlite-database.ts";
-export type { StoreOptions } from "./checks.ts";
 export type { Claim, ClaimRequest, Hold, Ledger, RoundKey, Settlement } from "./contract.ts";
 
 export interface SqliteLedgerOptions extends StoreOptions {
@@ -42,45 +42,13 @@ export function sqliteLedger(
   const now = options.now ?? Date.now;
   const own = "path" in source;
   const database = own ? openSqlite(source.path, "sqliteLedger", timeoutMs) : source;
-  const sql = startSqlite(database, own, SCHEMA, prepare);
+  const { sql, transact } = startSqlite(database, own, SCHEMA, prepare);
   let claims = 0;
   /** Sweeps go through all rounds, again and again. */
   let sweptUpTo = 0;
 
-  /** One IMMEDIATE transaction. */
-  function transaction<T>(work: (time: number) => T): T {
-    sql.begin.run();
-    try {
-      const result = work(now());
-      sql.commit.run();
-      return result;
-    } catch (error) {
-      if (database.inTransaction) sql.rollback.run();
-      throw error;
-    }
-  }
-
-  /** Waits for another process's transaction without blocking the event loop. */
-  function patiently<T>(late: Late, work: () => T): T | Promise<T> {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-      return tryAgain(late, work);
-    }
-  }
-
-  async function tryAgain<T>(late: Late, work: () => T): Promise<T> {
-    for (let pause = 1; ; pause = Math.min(2 * pause, 25)) {
-      await sleep(pause * (0.5 + Math.random()));
-      stopIfLate(late);
-      try {
-        return work();
-      } catch (error) {
-        if (!isBusy(error)) throw error;
-      }
-    }
-  }
+  const transaction = <T>(work: (time: number) => T): T => transact(() => work(now()));
+  const patient = <T>(late: Late, work: () => T) => patiently(work, () => stopIfLate(late));
 
   /** Every round of the call: a quarter longer than asked, so that those of a quick call do not all move. */
   function keep(call: string, time: number, ms: number): void {
@@ -172,7 +140,7 @@ export function sqliteLedger(
 
   /** Does something to a round that is running and held, in a transaction; `false` when it is not. */
   function whileHeld(hold: Hold, late: Late, work: (time: number) => void): boolean | Promise<boolean> {
-    return patiently(late, () =>
+    return patient(late, () =>
       transaction((time) => {
         if (held(hold, time)?.outcome !== null) return false;
         work(time);
@@ -182,14 +150,14 @@ export function sqliteLedger(
   }
 
   return guard("sqlite", new Deadlines(timeoutMs), {
-    claim: (request, late) => patiently(late, () => claim(request)),
+    claim: (request, late) => patient(late, () => claim(request)),
     recordStep: (hold, entry, leaseMs, late) =>
       whileHeld(hold, late, (time) => {
         sql.addStep.run({ call: hold.call, round: hold.round, entry });
         prolong(hold, time, leaseMs);
       }),
     renew: (hold, leaseMs, late) => whileHeld(hold, late, (time) => prolong(hold, time, leaseMs)),
-    settle: (hold, settlement, late) => patiently(late, () => settle(hold, settlement)),
+    settle: (hold, settlement, late) => patient(late, () => settle(hold, settlement)),
     async release(hold, late) {
       await whileHeld(hold, late, () => sql.release.run({ call: hold.call, round: hold.round }));
     },

@@ -36,9 +36,6 @@ const SUMMARY =
 
 export function prepare(database: SqliteDatabase) {
   return {
-    begin: database.prepare("BEGIN IMMEDIATE"),
-    commit: database.prepare("COMMIT"),
-    rollback: database.prepare("ROLLBACK"),
     get: database.prepare("SELECT call, version, changed_at AS changedAt FROM parley_pending WHERE id = ?"),
     add: database.prepare(
       `INSERT INTO parley_pending VALUES (@id, @server, @method, @target, @state, @rank, @version, @open, @round,

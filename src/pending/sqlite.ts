@@ -5,10 +5,9 @@
  * with `keys` what it holds of a call is sealed; who asks, for what and when stays readable, for lists.
  */
 import { chmodSync, closeSync, openSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { ParleyError, reasonOf } from "../errors.ts";
 import { type Box, createBox, createKeyRing, pooledRandom } from "../state/index.ts";
-import { isBusy, openSqlite, startSqlite } from "../store/sqlite.ts";
+import { openSqlite, patiently, startSqlite } from "../store/sqlite.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import type { PendingCall } from "./call.ts";
 import { dueAt, type PendingStore, type PendingStoreOptions, type PendingSummary } from "./contract.ts";
@@ -52,32 +51,16 @@ export function sqlitePending(
   const box = keys && createBox(createKeyRing({ keys, random: pooledRandom() }), PURPOSE, pooledRandom());
   const own = "path" in source;
   const database = own ? open(source.path, timeoutMs) : source;
-  const sql = startSqlite(database, own, SCHEMA, prepare);
+  const { sql, transact } = startSqlite(database, own, SCHEMA, prepare);
 
-  function attempt<T>(work: () => T): T {
-    sql.begin.run();
-    try {
-      const result = work();
-      sql.commit.run();
-      return result;
-    } catch (error) {
-      if (database.inTransaction) sql.rollback.run();
-      throw error;
-    }
-  }
-
-  /** One IMMEDIATE transaction; waits for another process's without blocking the event loop. */
   async function transaction<T>(work: () => T): Promise<T> {
     const giveUpAt = Date.now() + timeoutMs;
-    for (let pause = 1; ; pause = Math.min(2 * pause, 25)) {
-      try {
-        return attempt(work);
-      } catch (error) {
-        if (!isBusy(error)) throw error;
-        if (Date.now() >= giveUpAt) throw unavailable("another process holds its lock", error);
-      }
-      await sleep(pause * (0.5 + Math.random()));
-    }
+    return patiently(
+      () => transact(work),
+      (busy) => {
+        if (Date.now() >= giveUpAt) throw unavailable("another process holds its lock", busy);
+      },
+    );
   }
 
   function read(id: string): (Row & { readonly value: PendingCall }) | undefined {

@@ -14,6 +14,7 @@ export {
   generateKey,
   type KeyRing,
   type KeyRingOptions,
+  keysIn,
   type StateWarning,
 } from "./keys.ts";
 export { DEFAULT_STATE_LIMITS, type StateLimits } from "./limits.ts";

@@ -73,7 +73,7 @@ export class KeyRing {
 export function createKeyRing(options: KeyRingOptions): KeyRing {
   const env = options.env ?? process.env;
   const nodeEnv = options.nodeEnv ?? env["NODE_ENV"];
-  const given = options.keys ?? (env[VARIABLE] ?? "").split(/[\s,]+/).filter((text) => text !== "");
+  const given = options.keys ?? keysIn(env);
   const source = options.keys === undefined ? VARIABLE : 'the "keys" option';
   if (given.length > 0) return new KeyRing(readSecrets(given, source), []);
   if (options.keys !== undefined) {
@@ -85,6 +85,11 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   if (reason !== null) throw new ParleyError("configuration", `No key to seal state with, and ${reason}. ${REMEDY}`);
   const message = `No key given: state is sealed with a random key of this process, so open calls end when it restarts, and no other process can serve them. ${REMEDY}`;
   return new KeyRing([Buffer.from(options.random(MIN_KEY_BYTES))], [{ code: "ephemeral_key", message }]);
+}
+
+/** The secrets in PARLEY_KEYS, newest first, unchecked; none when it is not set. */
+export function keysIn(env: Readonly<Record<string, string | undefined>>): string[] {
+  return (env[VARIABLE] ?? "").split(/[\s,]+/).filter((text) => text !== "");
 }
 
 /** A fresh secret as base64url text, and its id. */

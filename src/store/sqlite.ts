@@ -1,4 +1,5 @@
-/** What every store in a SQLite file does alike: opening, migrating, and telling a lock from a fault. */
+/** What every store in a SQLite file does alike: opening, migrating, and transactions beside other processes. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { ParleyError, reasonOf } from "../errors.ts";
 import { loadPeer } from "./peer.ts";
 import { newerSchema } from "./schema-version.ts";
@@ -16,6 +17,9 @@ export interface SqliteSchema {
   /** `migrations[n]` brings a schema of version n to n + 1. Never edit one that was released; add one. */
   readonly migrations: readonly string[];
 }
+
+/** Runs `work` as one IMMEDIATE transaction; what it throws takes everything back. */
+export type Transact = <T>(work: () => T) => T;
 
 /** Opens a file in WAL mode. @throws ParleyError `configuration` */
 export function openSqlite(path: string, store: string, timeoutMs: number): SqliteDatabase {
@@ -43,11 +47,11 @@ export function startSqlite<T>(
   own: boolean,
   schema: SqliteSchema,
   prepare: (database: SqliteDatabase) => T,
-): T {
+): { readonly sql: T; readonly transact: Transact } {
   try {
     migrate(database, schema);
     if (own) database.pragma(`busy_timeout = ${BUSY_MS}`);
-    return prepare(database);
+    return { sql: prepare(database), transact: transactionsOf(database) };
   } catch (cause) {
     if (own) database.close();
     throw cause instanceof ParleyError ? cause : cannotOpen(schema.store, cause);
@@ -66,8 +70,54 @@ function switchToWal(database: SqliteDatabase, timeoutMs: number): void {
   }
 }
 
+function transactionsOf(database: SqliteDatabase): Transact {
+  const [begin, commit, rollback] = [
+    database.prepare("BEGIN IMMEDIATE"),
+    database.prepare("COMMIT"),
+    database.prepare("ROLLBACK"),
+  ];
+  return (work) => {
+    begin.run();
+    try {
+      const result = work();
+      commit.run();
+      return result;
+    } catch (error) {
+      if (database.inTransaction) rollback.run();
+      throw error;
+    }
+  };
+}
+
+/**
+ * Does `work`, and does it again while another process has the lock; between two tries the event loop goes on.
+ * @param stop Called with what came of it before each new try: throws when there is to be none.
+ */
+export function patiently<T>(work: () => T, stop: (busy: unknown) => void): T | Promise<T> {
+  try {
+    return work();
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    return tryAgain(work, stop, error);
+  }
+}
+
+async function tryAgain<T>(work: () => T, stop: (busy: unknown) => void, first: unknown): Promise<T> {
+  let busy = first;
+  for (let pause = 1; ; pause = Math.min(2 * pause, 25)) {
+    await sleep(pause * (0.5 + Math.random()));
+    stop(busy);
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      busy = error;
+    }
+  }
+}
+
 /** Another process has the lock: try again. */
-export function isBusy(error: unknown): boolean {
+function isBusy(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return typeof code === "string" && (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED"));
 }

@@ -1,7 +1,8 @@
 /** Tasks in this process's memory: for tests, and for servers of one process that may forget on restart. */
 import { ParleyError } from "../errors.ts";
-import { createExpiryQueue } from "../ledger/expiry-queue.ts";
-import type { ClaimedTask, NewTask, StoredTask, TaskAnswer, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
+import { createExpiryQueue } from "../store/expiry-queue.ts";
+import type { ClaimedTask, StoredTask, TaskAnswer, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
+import { type IndexedTask, TaskIndex } from "./memory-index.ts";
 
 export type * from "./contract.ts";
 
@@ -10,9 +11,8 @@ export interface MemoryTasksOptions {
   readonly now?: () => number;
 }
 
-interface Row {
-  readonly task: NewTask;
-  readonly endsAt: number;
+interface Row extends IndexedTask {
+  readonly head: Uint8Array;
   readonly dropAt: number;
   body: Uint8Array;
   note: Uint8Array | undefined;
@@ -31,19 +31,27 @@ const DROPS = 16;
 
 export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskStore {
   const rows = new Map<string, Row>();
+  const index = new TaskIndex();
   const expiries = createExpiryQueue();
   let closed = false;
 
-  /** The time of one operation, after dropping a few rows whose time is over. */
+  /** The time of one operation, after what has come with it. */
   function begin(): number {
     if (closed) throw new ParleyError("tasks_unavailable", "The memory task store is closed.");
     const time = now();
+    index.pass(time, (id) => rows.get(id));
     for (let count = 0; count < DROPS; count++) {
       const id = expiries.takeDue(time);
       if (id === undefined) break;
-      if (live(id, time) === undefined) rows.delete(id);
+      if (live(id, time) === undefined) drop(id);
     }
     return time;
+  }
+
+  function drop(id: string): void {
+    const row = rows.get(id);
+    if (row !== undefined) index.remove(row);
+    rows.delete(id);
   }
 
   function live(id: string, time: number): Row | undefined {
@@ -58,17 +66,13 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
 
   const isHeld = (row: Row, time: number) => row.holder !== undefined && row.leaseUntil > time;
 
-  function claimable(row: Row, kinds: readonly string[], time: number): boolean {
-    return (
-      row.phase === "ready" &&
-      row.wakeAt <= time &&
-      row.endsAt > time &&
-      kinds.includes(row.task.kind) &&
-      !isHeld(row, time)
-    );
+  function prolong(row: Row, leaseUntil: number): void {
+    row.leaseUntil = leaseUntil;
+    index.hold(row, leaseUntil);
   }
 
   function end(row: Row, body: Uint8Array): void {
+    index.remove(row);
     Object.assign(row, {
       body: copy(body),
       phase: "ended",
@@ -83,12 +87,15 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
     async create(task) {
       const time = begin();
       if (live(task.id, time) !== undefined) return "exists";
-      const isOpen = (row: Row) => row.task.owner === task.owner && row.phase !== "ended" && row.endsAt > time;
-      if ([...rows.values()].filter(isOpen).length >= task.maxOpen) return "full";
+      drop(task.id);
+      if (index.openOf(task.owner) >= task.maxOpen) return "full";
       const endsAt = time + task.lifeMs;
       expiries.add(task.id, endsAt + task.keepMs);
-      rows.set(task.id, {
-        task: { ...task, head: copy(task.head) },
+      const row: Row = {
+        id: task.id,
+        kind: task.kind,
+        owner: task.owner,
+        head: copy(task.head),
         endsAt,
         dropAt: endsAt + task.keepMs,
         body: copy(task.body),
@@ -101,17 +108,19 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
         cancelled: false,
         steps: [],
         answers: [],
-      });
+      };
+      rows.set(task.id, row);
+      index.add(row);
       return "created";
     },
     async read(id) {
       const time = begin();
       const row = live(id, time);
       if (row === undefined) return undefined;
-      const { task, body, note, phase, cancelled, answers, endsAt } = row;
+      const { owner, head, body, note, phase, cancelled, answers, endsAt } = row;
       const stored: StoredTask = {
-        owner: task.owner,
-        head: copy(task.head),
+        owner,
+        head: copy(head),
         body: copy(body),
         note: note && copy(note),
         phase,
@@ -131,6 +140,7 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
       if (row.phase !== "waiting") return;
       row.phase = "ready";
       row.wakeAt = time;
+      index.queue(row);
     },
     async cancel(id, body) {
       const time = begin();
@@ -145,21 +155,16 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
     },
     async claim({ holder, kinds, leaseMs, perOwner }) {
       const time = begin();
-      const running = new Map<string, number>();
-      for (const row of rows.values()) {
-        const { owner } = row.task;
-        if (isHeld(row, time)) running.set(owner, (running.get(owner) ?? 0) + 1);
-      }
-      const [first] = [...rows.values()]
-        .filter((row) => claimable(row, kinds, time) && (running.get(row.task.owner) ?? 0) < perOwner)
-        .sort((a, b) => a.wakeAt - b.wakeAt);
-      if (first === undefined) return undefined;
-      Object.assign(first, { holder, leaseUntil: time + leaseMs, attempt: first.attempt + 1 });
-      const { task, body, steps, answers, attempt, cancelled, endsAt } = first;
+      const next = index.next(kinds, perOwner, time);
+      const row = next === undefined ? undefined : rows.get(next);
+      if (row === undefined) return undefined;
+      Object.assign(row, { holder, attempt: row.attempt + 1 });
+      prolong(row, time + leaseMs);
+      const { id, kind, head, body, steps, answers, attempt, cancelled, endsAt } = row;
       const claimed: ClaimedTask = {
-        id: task.id,
-        kind: task.kind,
-        head: copy(task.head),
+        id,
+        kind,
+        head: copy(head),
         body: copy(body),
         steps: steps.map(copy),
         answers: [...answers],
@@ -174,14 +179,14 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
       const row = held(hold, time);
       if (row === undefined) return false;
       row.steps.push(copy(entry));
-      row.leaseUntil = time + leaseMs;
+      prolong(row, time + leaseMs);
       return true;
     },
     async renew(hold, leaseMs, note) {
       const time = begin();
       const row = held(hold, time);
       if (row === undefined) return "lost";
-      row.leaseUntil = time + leaseMs;
+      prolong(row, time + leaseMs);
       if (note !== undefined) row.note = copy(note);
       return row.cancelled ? "cancelled" : "held";
     },
@@ -198,11 +203,16 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
       const wakeAt = time + (answers.length > 0 || row.cancelled ? 0 : wakeMs);
       Object.assign(row, { body: copy(body), phase: ready ? "ready" : "waiting", wakeAt, answers });
       Object.assign(row, { holder: undefined, note: undefined, steps: [], attempt: 0 });
+      index.withdraw(row);
+      if (ready) index.queue(row);
       return true;
     },
     async release(hold) {
       const row = held(hold, begin());
-      if (row !== undefined) row.holder = undefined;
+      if (row === undefined) return;
+      row.holder = undefined;
+      index.withdraw(row);
+      index.queue(row);
     },
     async close() {
       closed = true;

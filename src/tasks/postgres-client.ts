@@ -5,7 +5,7 @@ export interface TasksPool {
 }
 
 export interface TasksClient {
-  query(text: string): Promise<{ rows: Record<string, unknown>[] }>;
+  query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
 }
 
 export interface TasksQuery {

@@ -1,14 +1,10 @@
-/** The table and functions of the PostgreSQL task store, and their versions. `$s` is the schema. */
-import { newerSchema } from "../store/schema-version.ts";
-import type { TasksClient } from "./postgres-client.ts";
+/** The table and functions of the PostgreSQL task store, and their versions. */
+import type { PostgresSchema } from "../store/postgres.ts";
 
-/** Any constant: migrations of all task stores in a database take turns. */
-const MIGRATION_LOCK = 7_270_531_927;
 /** Any constant: claims take turns, so that what runs of one owner is counted right. */
 const CLAIM_LOCK = 7_270_531_928;
 
-/** `MIGRATIONS[n]` brings a schema of version n to n + 1. Never edit one that was released; add one. */
-const MIGRATIONS = [
+const migrations = [
   `
 CREATE TABLE $s.parley_tasks (
   id text COLLATE "C" PRIMARY KEY,
@@ -69,37 +65,28 @@ BEGIN
     RETURNING *;
 END $body$;
 `,
+  // What runs is few: it is looked up once, and not for every task that is ready.
+  `
+CREATE OR REPLACE FUNCTION $s.parley_task_claim(p_holder text, p_kinds text[], p_lease double precision,
+  p_per_owner integer) RETURNS SETOF $s.parley_tasks LANGUAGE plpgsql AS $body$
+DECLARE
+  full_owners text[];
+BEGIN
+  PERFORM pg_advisory_xact_lock(${CLAIM_LOCK});
+  full_owners := ARRAY(SELECT o.owner FROM $s.parley_tasks o
+    WHERE o.holder IS NOT NULL AND o.lease_until > clock_timestamp()
+    GROUP BY o.owner HAVING count(*) >= p_per_owner);
+  RETURN QUERY UPDATE $s.parley_tasks SET holder = p_holder, attempt = attempt + 1,
+      lease_until = clock_timestamp() + p_lease * interval '1 millisecond'
+    WHERE id = (
+      SELECT t.id FROM $s.parley_tasks t
+      WHERE t.phase = 'ready' AND t.wake_at <= clock_timestamp() AND t.ends_at > clock_timestamp()
+        AND (t.holder IS NULL OR t.lease_until <= clock_timestamp()) AND t.kind = ANY (p_kinds)
+        AND t.owner <> ALL (full_owners)
+      ORDER BY t.wake_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING *;
+END $body$;
+`,
 ];
 
-/** Creates or migrates what is missing; any number of processes may do it at once. @throws ParleyError `configuration` if newer */
-export async function migrateTasks(client: TasksClient, schema: string): Promise<void> {
-  if ((await versionOf(client, schema)) === MIGRATIONS.length) return;
-  await client.query("BEGIN ISOLATION LEVEL READ COMMITTED");
-  try {
-    await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-    const { rows } = await client.query(`SELECT to_regnamespace('${schema}') IS NULL AS missing`);
-    if (rows[0]?.["missing"] === true) await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-    const version = await versionOf(client, schema);
-    if (version > MIGRATIONS.length) throw newerSchema("PostgreSQL", version, MIGRATIONS.length);
-    await client.query(
-      `CREATE TABLE IF NOT EXISTS ${schema}.parley_meta (name text PRIMARY KEY, value integer NOT NULL)`,
-    );
-    for (const step of MIGRATIONS.slice(version)) await client.query(step.replaceAll("$s.", `${schema}.`));
-    await client.query(
-      `INSERT INTO ${schema}.parley_meta (name, value) VALUES ('tasks', ${MIGRATIONS.length})
-       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    );
-    await client.query("COMMIT");
-  } catch (error) {
-    await client.query("ROLLBACK").catch(() => {});
-    throw error;
-  }
-}
-
-async function versionOf(client: TasksClient, schema: string): Promise<number> {
-  const table = `${schema}.parley_meta`;
-  const found = await client.query(`SELECT to_regclass('${table}') IS NOT NULL AS found`);
-  if (found.rows[0]?.["found"] !== true) return 0;
-  const { rows } = await client.query(`SELECT value FROM ${table} WHERE name = 'tasks'`);
-  return Number(rows[0]?.["value"] ?? 0);
-}
+export const SCHEMA: PostgresSchema = { store: "postgresTasks", row: "tasks", migrations };

@@ -3,15 +3,17 @@
  * makes a task ready also tells a queue.
  */
 import { ParleyError } from "../errors.ts";
-import { resolveTimeout, type StoreOptions } from "../ledger/checks.ts";
-import { loadPeer } from "../store/peer.ts";
+import { asBuffer } from "../store/bytes.ts";
+import { Deadlines } from "../store/deadlines.ts";
+import { resolveTimeout, type StoreOptions } from "../store/options.ts";
+import { migratePostgres, openPostgres } from "../store/postgres.ts";
 import type { TaskAnswer, TaskPhase, TaskStore } from "./contract.ts";
 import { GraphileQueue } from "./graphile.ts";
-import { bounded } from "./guard.ts";
+import { taskOperations } from "./guard.ts";
 import type { TasksPool } from "./postgres-client.ts";
-import { migrateTasks } from "./postgres-schema.ts";
+import { SCHEMA } from "./postgres-schema.ts";
 
-export type { StoreOptions } from "../ledger/checks.ts";
+export type { StoreOptions } from "../store/options.ts";
 export type * from "./contract.ts";
 export type { TasksClient, TasksPool, TasksQuery } from "./postgres-client.ts";
 
@@ -42,15 +44,16 @@ export function postgresTasks(
     );
   }
   const schema = `"${name}"`;
-  const opened = "connect" in source ? undefined : open(source, timeoutMs);
-  const pool = "connect" in source ? source : (opened as OwnPool);
+  const opened = "connect" in source ? undefined : openPostgres<TasksPool>(source, "postgresTasks", timeoutMs);
+  const pool = opened ?? (source as TasksPool);
   const queue = options.queue === "none" ? undefined : new GraphileQueue(pool, `${name}_queue`);
+  const operations = taskOperations("postgres", new Deadlines(timeoutMs));
   let migrated: Promise<void> | undefined;
 
   async function migrate(): Promise<void> {
     const client = await pool.connect();
     try {
-      await migrateTasks(client, schema);
+      await migratePostgres(client, schema, SCHEMA);
       if (queue === undefined) return;
       // graphile-worker's own migrations do not take turns, and replicas start together.
       await client.query(`SELECT pg_advisory_lock(${QUEUE_LOCK})`);
@@ -70,7 +73,7 @@ export function postgresTasks(
   }
 
   function rows(operation: string, text: string, values: unknown[]): Promise<Record<string, unknown>[]> {
-    return bounded("postgres", operation, timeoutMs, async () => {
+    return operations.run(operation, async () => {
       await ready();
       return (await pool.query({ text: text.replaceAll("$s.", `${schema}.`), values })).rows;
     });
@@ -212,9 +215,10 @@ export function postgresTasks(
         };
       },
     }),
-    async close() {
-      await opened?.end();
-    },
+    close: () =>
+      operations.close(async () => {
+        await opened?.end();
+      }),
   };
 }
 
@@ -228,23 +232,4 @@ function answersIn(answers: unknown): TaskAnswer[] {
     key,
     answer: Buffer.from(answer, "base64"),
   }));
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-interface OwnPool extends TasksPool {
-  on(event: "error", listener: () => void): unknown;
-  end(): Promise<void>;
-}
-
-function open(source: { readonly connectionString: string; readonly max?: number }, timeoutMs: number): OwnPool {
-  const { Pool } = loadPeer("pg", "postgresTasks({ connectionString })") as {
-    Pool: new (options: Record<string, unknown>) => OwnPool;
-  };
-  const pool = new Pool({ ...source, connectionTimeoutMillis: timeoutMs });
-  // An idle connection that is lost is replaced at the next operation.
-  pool.on("error", () => {});
-  return pool;
 }

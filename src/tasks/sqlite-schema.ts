@@ -36,6 +36,8 @@ const migrations = [
     PRIMARY KEY (id, key)
   ) WITHOUT ROWID, STRICT;
   `,
+  // What runs is few: a claim looks it up once, and not for every task that is ready.
+  "CREATE INDEX parley_tasks_held ON parley_tasks (owner, lease_until) WHERE holder IS NOT NULL",
 ];
 
 export const SCHEMA: SqliteSchema = { store: "sqliteTasks", row: "tasks", migrations };
@@ -44,9 +46,6 @@ const HELD = "holder IS NOT NULL AND lease_until > @now";
 
 export function prepareTasks(database: SqliteDatabase) {
   return {
-    begin: database.prepare("BEGIN IMMEDIATE"),
-    commit: database.prepare("COMMIT"),
-    rollback: database.prepare("ROLLBACK"),
     drop: database.prepare("DELETE FROM parley_tasks WHERE id = @id"),
     dropSteps: database.prepare("DELETE FROM parley_task_steps WHERE id = @id"),
     dropAnswers: database.prepare("DELETE FROM parley_task_answers WHERE id = @id"),
@@ -76,10 +75,9 @@ export function prepareTasks(database: SqliteDatabase) {
     ),
     next: database
       .prepare(
-        `SELECT id FROM parley_tasks AS t WHERE phase = 'ready' AND wake_at <= @now AND ends_at > @now
+        `SELECT id FROM parley_tasks WHERE phase = 'ready' AND wake_at <= @now AND ends_at > @now
          AND NOT (${HELD}) AND kind IN (SELECT value FROM json_each(@kinds))
-         AND (SELECT count(*) FROM parley_tasks AS o WHERE o.owner = t.owner AND o.phase <> 'ended'
-              AND o.holder IS NOT NULL AND o.lease_until > @now) < @perOwner
+         AND owner NOT IN (SELECT owner FROM parley_tasks WHERE ${HELD} GROUP BY owner HAVING count(*) >= @perOwner)
          ORDER BY wake_at LIMIT 1`,
       )
       .pluck(),

@@ -2,15 +2,16 @@
  * Tasks in a SQLite file: the embedded default. Several processes of one machine may share the file, with a ledger's tables
  * beside these; each runs what is ready, and takes over from one that died.
  */
-import { setTimeout as sleep } from "node:timers/promises";
-import { resolveTimeout, type StoreOptions } from "../ledger/checks.ts";
-import { isBusy, openSqlite, startSqlite } from "../store/sqlite.ts";
+import { Deadlines } from "../store/deadlines.ts";
+import { stopIfLate } from "../store/operations.ts";
+import { resolveTimeout, type StoreOptions } from "../store/options.ts";
+import { openSqlite, patiently, startSqlite } from "../store/sqlite.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import type { ClaimedTask, TaskAnswer, TaskClaimRequest, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
-import { bounded } from "./guard.ts";
+import { taskOperations } from "./guard.ts";
 import { prepareTasks, SCHEMA } from "./sqlite-schema.ts";
 
-export type { StoreOptions } from "../ledger/checks.ts";
+export type { StoreOptions } from "../store/options.ts";
 export type { SqliteDatabase, SqliteStatement } from "../store/sqlite-database.ts";
 export type * from "./contract.ts";
 
@@ -50,35 +51,16 @@ export function sqliteTasks(
   const clock = options.now ?? Date.now;
   const own = "path" in source;
   const database = own ? openSqlite(source.path, "sqliteTasks", timeoutMs) : source;
-  const sql = startSqlite(database, own, SCHEMA, prepareTasks);
-  let closed = false;
+  const { sql, transact } = startSqlite(database, own, SCHEMA, prepareTasks);
+  const operations = taskOperations("sqlite", new Deadlines(timeoutMs));
 
-  function attempt<T>(work: (now: number) => T): T {
-    sql.begin.run();
-    try {
-      const result = work(clock());
-      sql.commit.run();
-      return result;
-    } catch (error) {
-      if (database.inTransaction) sql.rollback.run();
-      throw error;
-    }
-  }
-
-  /** One IMMEDIATE transaction; waits for another process's without blocking the event loop. */
   function transaction<T>(operation: string, work: (now: number) => T): Promise<T> {
-    const until = performance.now() + timeoutMs;
-    return bounded("sqlite", operation, timeoutMs, async () => {
-      for (let pause = 1; ; pause = Math.min(2 * pause, 25)) {
-        if (closed) throw new Error("it is closed");
-        try {
-          return attempt(work);
-        } catch (error) {
-          if (!isBusy(error) || performance.now() > until) throw error;
-        }
-        await sleep(pause * (0.5 + Math.random()));
-      }
-    });
+    return operations.run(operation, (late) =>
+      patiently(
+        () => transact(() => work(clock())),
+        () => stopIfLate(late),
+      ),
+    );
   }
 
   const find = (id: string, now: number) => sql.row.get({ id, now }) as Row | undefined;
@@ -203,9 +185,9 @@ export function sqliteTasks(
       transaction("release", (now) => {
         if (held(hold, now) !== undefined) sql.release.run({ id: hold.id });
       }),
-    async close() {
-      closed = true;
-      if (own) database.close();
-    },
+    close: () =>
+      operations.close(async () => {
+        if (own) database.close();
+      }),
   };
 }

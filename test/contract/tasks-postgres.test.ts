@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { postgresLedger } from "../../src/ledger/postgres.ts";
 import { postgresTasks } from "../../src/tasks/postgres.ts";
 import { until } from "../helpers/until.ts";
 import { POSTGRES_URL, whenReachable } from "./servers.ts";
@@ -80,10 +81,26 @@ run("postgres task store", () => {
     await admin.query(`UPDATE ${schema}.parley_meta SET value = 99 WHERE name = 'tasks'`);
     await expect(postgresTasks(admin, { schema, queue: "none" }).read("x")).rejects.toMatchObject({
       code: "configuration",
+      message: expect.stringMatching(/^postgresTasks: .*version 99/),
     });
     expect(() => postgresTasks(admin, { schema: 'x"; DROP' })).toThrow(
       expect.objectContaining({ code: "configuration" }),
     );
+  });
+
+  it("makes its tables beside a ledger's, when processes that have both start at once", async () => {
+    const shared = newSchema();
+    const pool = new pg.Pool({ connectionString: POSTGRES_URL, max: 16 });
+    const hold = { call: "call", round: 0, owner: "owner" };
+    const starts = Array.from({ length: 8 }, () =>
+      Promise.all([
+        postgresTasks(pool, { schema: shared, queue: "none" }).read("x"),
+        postgresLedger(pool, { schema: shared }).renew(hold, 1_000),
+      ]),
+    );
+    for (const first of await Promise.all(starts)) expect(first).toEqual([undefined, false]);
+    await pool.query(`DROP SCHEMA ${shared} CASCADE`);
+    await pool.end();
   });
 
   it("fails closed by name when its server is away", async () => {

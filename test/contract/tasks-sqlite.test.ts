@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import { afterAll, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledger/sqlite.ts";
 import { sqliteTasks } from "../../src/tasks/sqlite.ts";
+import { prepareTasks } from "../../src/tasks/sqlite-schema.ts";
 import { whenReachable } from "./servers.ts";
 import { bytes, newTask, testTasks } from "./tasks-suite.ts";
 
@@ -63,10 +64,46 @@ run("sqlite task store", () => {
     await store.close();
   });
 
+  it("looks up what runs once for a claim, and not for every task that is ready", async () => {
+    const path = newFile();
+    await sqliteTasks({ path }).close();
+    const database = new Database(path);
+    const { source } = prepareTasks(database).next as unknown as { source: string };
+    const given = { now: 0, perOwner: 1, kinds: "[]" };
+    const plan = (database.prepare(`EXPLAIN QUERY PLAN ${source}`).all(given) as { detail: string }[])
+      .map(({ detail }) => detail)
+      .join("; ");
+    expect(plan).toMatch(/SEARCH parley_tasks USING INDEX parley_tasks_ready/);
+    expect(plan).toMatch(/parley_tasks USING (COVERING )?INDEX parley_tasks_held/);
+    expect(plan).not.toMatch(/CORRELATED/);
+    database.close();
+  });
+
   it("fails closed by name once it is closed", async () => {
     const store = sqliteTasks({ path: newFile() });
     await store.close();
     await expect(store.read("x")).rejects.toMatchObject({ code: "tasks_unavailable" });
+  });
+
+  it("fails closed by name when another process keeps its lock, without stopping this one", async () => {
+    const path = newFile();
+    const store = sqliteTasks({ path }, { timeoutMs: 150 });
+    const other = new Database(path);
+    other.exec("BEGIN IMMEDIATE");
+    const begun = performance.now();
+    let turns = 0;
+    const turning = setInterval(() => turns++, 10);
+    await expect(store.create(newTask())).rejects.toMatchObject({
+      code: "tasks_unavailable",
+      message: expect.stringMatching(/^The sqlite task store failed closed at create: no answer within 150 ms/),
+    });
+    clearInterval(turning);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(turns).toBeGreaterThan(3);
+    other.exec("ROLLBACK");
+    expect(await store.create(newTask())).toBe("created");
+    other.close();
+    await store.close();
   });
 
   it("refuses tables of a newer release", async () => {

@@ -192,6 +192,10 @@ export function testTasks(
       await settle(next, { open: ["r"] });
       const found = await b.read(task.id);
       expect([found?.phase, found?.answers.map(({ key }) => key)]).toEqual(["ready", ["r"]]);
+      // With an answer there is no waiting until a run wanted to look again.
+      const [last] = await taken(task);
+      await settle(last, { phase: "ready", wakeMs: LONG, open: ["r"] });
+      expect((await b.claim(request(task.kind)))?.id).toBe(task.id);
     });
 
     it("looks again no sooner than a run said", async () => {
@@ -247,6 +251,16 @@ export function testTasks(
       expect(await b.claim(request(task.kind))).toBeUndefined();
       expect((await b.read(task.id))?.lifeLeftMs).toBeLessThanOrEqual(0);
       expect(await b.read(gone.id)).toBeUndefined();
+    });
+
+    it("H20: an answer wakes no task whose life is over", async () => {
+      const task = await begun({ lifeMs: SHORT, keepMs: LONG });
+      const [hold] = await taken(task);
+      await settle(hold);
+      await world.pass(SHORT * 2);
+      expect(await b.claim(request(task.kind))).toBeUndefined();
+      await b.answer(task.id, [{ key: "q", answer: bytes("yes") }]);
+      expect(await b.claim(request(task.kind))).toBeUndefined();
     });
   });
 }

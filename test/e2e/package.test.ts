@@ -68,6 +68,7 @@ const VALUES: Record<string, string[]> = {
   ],
   "./tasks/memory": ["memoryTasks"],
   "./tasks/postgres": ["postgresTasks"],
+  "./tasks/redis": ["redisTasks"],
   "./tasks/sqlite": ["sqliteTasks"],
   "./ledger/memory": ["memoryLedger"],
   "./ledger/sqlite": ["sqliteLedger"],

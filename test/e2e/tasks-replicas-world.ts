@@ -1,11 +1,12 @@
-/** Replicas that run tasks from PostgreSQL, as processes that can be killed, and a client that puts up with it. */
+/** Replicas that run tasks from one store, as processes that can be killed, and a client that puts up with it. */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { Redis } from "ioredis";
 import pg from "pg";
-import { POSTGRES_URL } from "../contract/servers.ts";
+import { POSTGRES_URL, REDIS_URL } from "../contract/servers.ts";
 import { rpc } from "../helpers/http.ts";
 import { EVERYTHING } from "../helpers/tasks.ts";
 
@@ -16,6 +17,9 @@ interface Replica {
   readonly url: string;
 }
 
+export type TaskReplicasStore = "postgres" | "redis";
+
+/** Whatever the store, the effects of steps are counted in PostgreSQL. */
 export class TaskReplicas {
   readonly schema = `parley_kill_${randomUUID().replaceAll("-", "").slice(0, 16)}`;
   readonly pool = new pg.Pool({ connectionString: POSTGRES_URL, max: 2 });
@@ -23,11 +27,13 @@ export class TaskReplicas {
   readonly #keys = randomBytes(32).toString("base64url");
   readonly #replicas: Replica[] = [];
   readonly #leaseMs: number;
+  readonly #redis: { readonly url: string; readonly prefix: string } | undefined;
   #next = 0;
   kills = 0;
 
-  constructor(leaseMs: number) {
+  constructor(leaseMs: number, store: TaskReplicasStore) {
     this.#leaseMs = leaseMs;
+    this.#redis = store === "redis" ? { url: REDIS_URL, prefix: `${this.schema}:` } : undefined;
   }
 
   async start(count: number): Promise<void> {
@@ -40,7 +46,7 @@ export class TaskReplicas {
   }
 
   async #fork(): Promise<Replica> {
-    const setting = { url: POSTGRES_URL, schema: this.schema, leaseMs: this.#leaseMs };
+    const setting = { url: POSTGRES_URL, schema: this.schema, redis: this.#redis, leaseMs: this.#leaseMs };
     const child = fork(REPLICA, { env: { ...process.env, REPLICA: JSON.stringify(setting), PARLEY_KEYS: this.#keys } });
     const url = await new Promise<string>((resolve) => {
       child.on("message", ({ event, url: own }: { event?: string; url?: string }) => {
@@ -83,6 +89,11 @@ export class TaskReplicas {
     await this.pool.query(`DROP SCHEMA ${this.schema} CASCADE`);
     await this.pool.query(`DROP SCHEMA IF EXISTS ${this.schema}_queue CASCADE`);
     await this.pool.end();
+    if (this.#redis === undefined) return;
+    const client = new Redis(this.#redis.url);
+    for await (const keys of client.scanStream({ match: `{${this.#redis.prefix}*`, count: 1_000 }))
+      if (keys.length > 0) await client.del(...(keys as string[]));
+    client.disconnect();
   }
 }
 

@@ -13,7 +13,7 @@ const ALLOWED: Record<string, string[]> = {
   flow: ["errors", "internal", "protocol", "replay", "state"],
   store: ["errors"],
   ledger: ["errors", "store"],
-  tasks: ["errors", "ledger", "store"],
+  tasks: ["errors", "store"],
   server: ["ledger", "tasks", "errors", "internal", "protocol", "journal", "replay", "state", "flow"],
   calls: ["errors", "internal", "protocol", "transport"],
   transport: ["errors", "internal", "protocol"],

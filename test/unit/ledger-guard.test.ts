@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Hold } from "../../src/ledger/contract.ts";
-import { Deadlines } from "../../src/ledger/deadlines.ts";
-import { guard, type Late, type StoreOperations } from "../../src/ledger/guard.ts";
+import { guard, type StoreOperations } from "../../src/ledger/guard.ts";
+import { Deadlines } from "../../src/store/deadlines.ts";
+import type { Late } from "../../src/store/operations.ts";
 
 const hold: Hold = { call: "call", round: 0, owner: "owner" };
 const pause = (ms: number) => sleep(ms).then(() => true);

@@ -13,6 +13,7 @@ import type { PendingStore } from "../../pending/contract.ts";
 import { memoryPending } from "../../pending/memory.ts";
 import { sqlitePending } from "../../pending/sqlite.ts";
 import type { RootsResult } from "../../protocol/types.ts";
+import { keysIn } from "../../state/index.ts";
 import { readModel } from "../call/model.ts";
 import { connect, type Peer } from "../call/peer.ts";
 import { oneLine, usageError } from "../exit.ts";
@@ -99,7 +100,7 @@ async function openStore(file: string | undefined, cwd: string, warn: (text: str
     warn("calls are forgotten when this ends (keep them with --store FILE)");
     return memoryPending();
   }
-  const keys = (process.env["PARLEY_KEYS"] ?? "").split(/[\s,]+/).filter((key) => key !== "");
+  const keys = keysIn(process.env);
   const refuse = (error: unknown, remedy: string) =>
     usageError(`--store ${file} cannot be used: ${messageOf(error)}`, remedy, error);
   let store: PendingStore;

@@ -3,16 +3,16 @@ import type { TaskHold, TaskStore } from "../../tasks/contract.ts";
 import type { HoldClock } from "../once.ts";
 import { TaskStopped } from "./run.ts";
 
-/** Longest time between two words to the store: a cancellation that was taken elsewhere is heard with the next. */
-const BEAT_MS = 1_000;
 /** Shortest time between two messages about a task's progress. */
 const SAY_MS = 250;
 
-interface LeaseOptions {
+export interface LeaseOptions {
   readonly store: TaskStore;
   readonly leaseMs: number;
+  /** Longest time between two words to the store, in ms. */
+  readonly lookMs: number;
   readonly clock: HoldClock;
-  /** When the claim was sent, by `clock`. */
+  /** When the claim was sent, on the clock. */
   readonly claimedAt: number;
   /** What the run said of itself has been stored. */
   onSaid(): void;
@@ -32,7 +32,8 @@ export class Lease {
   #saidAt = Number.NEGATIVE_INFINITY;
   #beating: Promise<void> | undefined;
 
-  constructor(hold: TaskHold, abort: AbortController, { store, leaseMs, clock, claimedAt, onSaid }: LeaseOptions) {
+  constructor(hold: TaskHold, abort: AbortController, options: LeaseOptions) {
+    const { store, leaseMs, lookMs, clock, claimedAt, onSaid } = options;
     this.#hold = hold;
     this.#abort = abort;
     this.#store = store;
@@ -41,7 +42,8 @@ export class Lease {
     this.#onSaid = onSaid;
     // From before the claim was sent: the store's lease began no earlier.
     this.#endsAt = claimedAt + leaseMs;
-    this.#stop = clock.every(Math.min(leaseMs / 3, BEAT_MS), () => this.#beat());
+    // A cancellation that was taken elsewhere is heard with the next beat.
+    this.#stop = clock.every(Math.min(leaseMs / 3, lookMs), () => this.#beat());
   }
 
   isHeld(): boolean {

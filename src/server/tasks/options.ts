@@ -2,7 +2,7 @@ import { ParleyError } from "../../errors.ts";
 import type { TaskStore } from "../../tasks/contract.ts";
 
 export interface TasksOptions {
-  /** Where tasks are kept: `memoryTasks`, `sqliteTasks`, `postgresTasks`, or your own. */
+  /** Where tasks are kept: `memoryTasks`, `sqliteTasks`, `redisTasks`, `postgresTasks`, or your own. */
   readonly store: TaskStore;
   /** How long a task lives from its beginning, in ms, where its flow does not say. Default 86,400,000 (a day). */
   readonly ttlMs?: number;
@@ -21,7 +21,10 @@ export interface TasksOptions {
   readonly leaseMs?: number;
   /** How often a run is taken over from a process that went silent before its task has failed. Default 20. */
   readonly maxAttempts?: number;
-  /** How often the store is asked for work that this process was not told of, in ms. Default 1,000. */
+  /**
+   * How often the store is asked for what this process was not told of, in ms: work, and whether a task that runs here was
+   * cancelled elsewhere. Default 1,000.
+   */
   readonly lookMs?: number;
   /** How long `close` lets running tasks run on before they are given back, in ms. Default 10,000. */
   readonly drainMs?: number;

@@ -135,9 +135,9 @@ export class TaskRunner implements Waker {
   async #run(claimed: ClaimedTask, hold: TaskHold, abort: AbortController, claimedAt: number): Promise<void> {
     const { tasks, holdClock, now } = this.#options;
     const { seals } = this.#desk;
-    const { store } = tasks;
+    const { store, leaseMs, lookMs } = tasks;
     const onSaid = () => this.#desk.onChange(claimed.id);
-    const lease = new Lease(hold, abort, { store, leaseMs: tasks.leaseMs, clock: holdClock, claimedAt, onSaid });
+    const lease = new Lease(hold, abort, { store, leaseMs, lookMs, clock: holdClock, claimedAt, onSaid });
     try {
       const { id } = claimed;
       const head = seals.openHead(id, claimed.head);
