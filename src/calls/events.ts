@@ -35,6 +35,8 @@ export type CallEvent = Base &
       }
     /** The server goes on without this client, which looks after it from now on (H2). */
     | { readonly type: "task"; readonly status: string; readonly statusMessage?: string }
+    /** The call was aborted and its task with it (H28). `acknowledged`: the server heard of it; else the task may go on. */
+    | { readonly type: "task_cancel"; readonly acknowledged: boolean }
     | { readonly type: "paced"; readonly ms: number }
     /** The server refused the state; the call starts over and asks again (L13). */
     | { readonly type: "restarted" }
