@@ -1,5 +1,11 @@
 /** A call that went on as a task: looked at in the server's time, asked about once, answered, and cancelled with its call. */
-import { CLIENT_CAPABILITIES_META_KEY, type Client, ProtocolError, type Result } from "@modelcontextprotocol/client";
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type Client,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Result,
+} from "@modelcontextprotocol/client";
 import { ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import type { TaskMethod } from "../protocol/tasks.ts";
@@ -90,6 +96,7 @@ export interface Cancelling {
   readonly taskId: string;
   readonly capabilities: object;
   readonly timeoutMs: number;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -97,10 +104,10 @@ export interface Cancelling {
  * @throws ParleyError `leg_timeout`, the SDK's ProtocolError, or what the transport threw.
  */
 export async function cancelTask(client: Client, cancelling: Cancelling, clock: Clock): Promise<void> {
-  const { server, taskId, capabilities, timeoutMs } = cancelling;
+  const { server, taskId, capabilities, timeoutMs, signal } = cancelling;
   const params = withEnvelope(capabilities, { taskId });
   const error = () => new ParleyError("leg_timeout", `tasks/cancel was not answered within ${timeoutMs} ms.`);
-  await within(clock, new AbortController().signal, [{ ms: timeoutMs, error }], (_, scope) =>
+  await within(clock, signal, [{ ms: timeoutMs, error }], (_, scope) =>
     sendLeg(client, { server, method: "tasks/cancel", params, scope, onUntyped: () => {} }),
   );
 }
@@ -111,7 +118,8 @@ export async function abandonTask(core: CallCore): Promise<void> {
   const { task, capabilities } = core.record;
   if (task === undefined) return;
   const timeoutMs = Math.min(legTimeoutMs, CANCEL_MS);
-  const cancelling = { server: options.server, taskId: task.taskId, capabilities, timeoutMs };
+  const { signal } = new AbortController();
+  const cancelling = { server: options.server, taskId: task.taskId, capabilities, timeoutMs, signal };
   const acknowledged = await cancelTask(client, cancelling, options.clock).then(
     () => true,
     () => false,
@@ -162,7 +170,7 @@ function see(
   core.emit({ type: "task", status: task.status, ...(message !== undefined && { statusMessage: message }) });
 }
 
-/** One request, sent again when its response was lost, for `outageMs` at least: each of the three can be. */
+/** One request, sent again when its response was lost, and for `outageMs` while the server is out: each of the three can be. */
 async function send(
   core: CallCore,
   method: TaskMethod,
@@ -188,9 +196,10 @@ async function send(
         `"${options.server}" answered ${method} with a result of ${outcome.kind} (H37).`,
       );
     } catch (error) {
-      if (!(error instanceof LostLeg)) throw error;
+      const gone = error instanceof LostLeg;
       lostAt ??= options.clock.now();
-      if (lost >= options.resendLostLegs && options.clock.now() - lostAt >= outageMs) throw error.cause ?? error;
+      const patient = options.clock.now() - lostAt < outageMs && (gone || isOutage(error));
+      if (!patient && (!gone || lost >= options.resendLostLegs)) throw gone ? (error.cause ?? error) : error;
       core.emit({ type: "resent", attempt: lost + 1 });
       const pauseMs = Math.max(core.record.task?.pollIntervalMs ?? POLL_MS, RESEND_MS);
       await within(options.clock, core.end.signal, [core.totalLimit], (signal) =>
@@ -198,6 +207,12 @@ async function send(
       );
     }
   }
+}
+
+/** A server that is too slow, or cannot reach what it keeps its tasks in: of the task itself it says nothing. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof ProtocolError) return error.code === ProtocolErrorCode.InternalError;
+  return error instanceof ParleyError && error.code === "leg_timeout";
 }
 
 function withEnvelope(capabilities: object, own: Record<string, unknown>): Record<string, unknown> {

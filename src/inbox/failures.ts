@@ -10,6 +10,12 @@ export function reasonText(server: string, error: unknown): string {
   return `${name} cannot be reached: ${messageOf(rootOf(error))}`;
 }
 
+/** Why a task ended without a result (H15). */
+export function taskFailureText(server: string, error: unknown): string {
+  if (!(error instanceof ProtocolError)) return reasonText(server, error);
+  return `The task failed at ${JSON.stringify(server)}: ${error.message} (error ${error.code})`;
+}
+
 /** Why the answer of a server is of no use here, for a person: it is nested too deep to be written down, say. */
 export function unkeptText(server: string, error: unknown): string {
   if (error instanceof ParleyError) return error.message;

@@ -14,6 +14,10 @@ export interface PendingSummary {
   readonly startedAt: number;
   readonly changedAt: number;
   readonly answerBy?: number;
+  /** The status of the task it became; a server's word. */
+  readonly task?: string;
+  /** It is complete, and what it ended with is a tool's own failure. */
+  readonly isError?: boolean;
 }
 
 export interface PendingPage {
@@ -73,10 +77,11 @@ export interface PendingStore {
 }
 
 /** When a call needs somebody: to carry it on, to take it over from a process that is gone, or to let it expire. */
-export function dueAt({ state, claim, pause, answerBy }: PendingCall): number | undefined {
+export function dueAt({ state, claim, pause, answerBy, ending }: PendingCall): number | undefined {
   if (state === "waiting") return answerBy;
   if (state !== "sending") return undefined;
   if (claim !== undefined) return claim.until;
   if (pause?.type === "lost") return undefined;
-  return pause?.type === "unreachable" ? pause.at : 0;
+  if (pause?.type === "unreachable") return pause.at;
+  return pause?.type === "task" && ending === undefined ? pause.at : 0;
 }
