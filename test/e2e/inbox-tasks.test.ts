@@ -140,23 +140,14 @@ describe("a call that goes on as a task", () => {
 });
 
 describe("the end of a task", () => {
-  const cases: [string, (server: HandTasks) => void, RegExp][] = [
-    [
-      "H15: that failed",
-      ({ knobs }) => void (knobs.status = "failed"),
-      /^The task failed at "desk": it broke \(error -31500\)/,
-    ],
-    ["that somebody else cancelled", ({ knobs }) => void (knobs.status = "cancelled"), /cancelled at its server/],
-    [
-      "H18, H20: that the server does not know any more",
-      ({ knobs }) => void (knobs.forgotten = true),
-      /does not know the task any more/,
-    ],
-  ];
-  it.each(cases)("%s ends the call with a reason", async (_what, change, reason) => {
+  it.each([
+    ["H15: that failed", { status: "failed" }, /^The task failed at "desk": it broke \(error -31500\)/],
+    ["that somebody else cancelled", { status: "cancelled" }, /cancelled at its server/],
+    ["H18, H20: that the server does not know any more", { forgotten: true }, /does not know the task any more/],
+  ])("%s ends the call with a reason", async (_what, change, reason) => {
     const { server, page, begun } = await desk();
     const { id } = await begun();
-    change(server);
+    Object.assign(server.knobs, change);
     const ended = await page.until(id, over);
     expect(ended).toMatchObject({ state: "failed", problem: expect.stringMatching(reason) });
     expect(methods(server), "there is nothing to cancel").not.toContain("tasks/cancel");
