@@ -19,11 +19,11 @@ export function withTask(call: PendingCall, state: TaskState, at: number): Pendi
 
 /**
  * The call between two exchanges with a task that asks nothing now. No process holds it meanwhile: whoever is there
- * when it is due looks (H19). Answers that the server has got are forgotten, and the next look is at once.
+ * when it is due looks (H19). Answers that the task has got are forgotten, and the next look is at once.
  */
 export function resting(call: PendingCall, saved: SavedCall, state: TaskState, at: number): PendingCall {
   const { pause: _pause, problem: _problem, answerBy: _by, claim: _claim, ...rest } = call;
-  const answered = call.questions.length > 0;
+  const answered = call.task !== undefined && call.questions.length > 0;
   const next = answered ? at : at + Math.min(state.pollIntervalMs, MAX_PAUSE_MS);
   return withTask({ ...rest, saved, round: saved.round, questions: [], pause: { type: "task", at: next } }, state, at);
 }

@@ -43,7 +43,7 @@ inBrowser("tasks on the page", () => {
 
   async function begin(): Promise<string> {
     const { id } = await world.inbox.start({ server: "builds", method: "tools/call", target: "build" }, "host");
-    await expect.poll(async () => (await world.inbox.call(id)).task?.status).toBe("working");
+    await expect.poll(async () => (await world.inbox.call(id)).task?.status, { timeout: 10_000 }).toBe("working");
     return id;
   }
   const row = (id: string) => tab.page.locator("li.call-row", { has: tab.page.locator(`a[href="#/call/${id}"]`) });
@@ -136,6 +136,7 @@ inBrowser("tasks on the page", () => {
     await shown("The server is being told to cancel it");
     await noViolations();
     await tab.press("Stop the call");
+    await shown("End this call here now?");
     await tab.press("Yes, stop the call");
     await shown("The server was not told: the task may go on there.");
   });
