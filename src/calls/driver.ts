@@ -148,7 +148,7 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
   leave(): void {
     if (this.#status !== "asking") return;
     this.#close("aborted");
-    this.#core.emit({ type: "aborted" });
+    this.#core.emit({ type: "aborted", left: true });
     this.#core.end.abort(this.#core.error("aborted", "The call was let go of. It can be resumed as it was saved."));
   }
 

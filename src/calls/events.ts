@@ -43,7 +43,8 @@ export type CallEvent = Base &
     | { readonly type: "warning"; readonly warning: "missing_result_type" }
     | { readonly type: "complete"; readonly ms: number }
     | { readonly type: "failed"; readonly code: string }
-    | { readonly type: "aborted" }
+    /** `left`: let go of, and resumed elsewhere perhaps; its task goes on. */
+    | { readonly type: "aborted"; readonly left?: true }
   );
 
 /** The members of one kind of event without what {@link Base} adds. */

@@ -183,6 +183,7 @@ test("H19: a call that is let go of leaves its task running, and goes on where i
   call.leave();
   await settle();
   expect([call.status, clock.pending]).toEqual(["aborted", 0]);
+  expect(peer.events.at(-1)).toMatchObject({ type: "aborted", left: true });
   await expect(call.continue()).rejects.toMatchObject({ code: "aborted" });
   expect(methods(peer.requests)).toEqual(["tools/call"]);
   const running = calls.resume(saved).run();

@@ -171,7 +171,7 @@ export class Prompter {
   /** A person's end of the whole call: no answer, so neither a decline nor a cancel is sent for it (D1). */
   #interrupted(): ParleyError {
     const { subject, details } = this.#options;
-    return new ParleyError("aborted", `${subject} was interrupted, and the call with it; nothing was sent.`, {
+    return new ParleyError("aborted", `${subject} was interrupted, and the call with it; no answer was sent.`, {
       details,
     });
   }
