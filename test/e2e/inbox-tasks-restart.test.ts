@@ -206,6 +206,36 @@ describe("two inboxes on one file", () => {
     for (const store of stores) await store.close();
   });
 
+  it.each([
+    ["a question", { status: "input_required", asks: { go: question("Go?") } }],
+    ["no news", { status: "working" }],
+  ])("H28: stopped by one while the other's look brings %s, it asks nobody and is cancelled", async (_what, looked) => {
+    const path = newFile();
+    const server = await desk();
+    const stores = [sqlitePending({ path }), sqlitePending({ path })] as const;
+    const one = open(stores[0], server.url);
+    const { id } = await one.start({ server: "desk", method: "tools/call", target: "build" }, "host");
+    await expect.poll(async () => (await one.call(id)).task?.status).toBe("working");
+    let release = () => {};
+    const until = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    server.knobs.hold = { of: /tasks\/get/, until };
+    const before = server.count("tasks/get");
+    await expect.poll(() => server.count("tasks/get")).toBeGreaterThan(before);
+    const two = open(stores[1], server.url);
+    expect(await two.stop(id)).toMatchObject({ state: "sending", ending: true });
+    Object.assign(server.knobs, { pollIntervalMs: 60_000, ...looked });
+    release();
+    await expect.poll(async () => (await two.call(id)).state, { timeout: 5_000 }).toBe("stopped");
+    const stopped = await two.call(id);
+    expect(stopped.problem).toContain("The server was told to cancel its task.");
+    expect(stopped.history.map(({ type }) => type)).toEqual(["started", "task", "ending", "ended"]);
+    expect(server.knobs.status).toBe("cancelled");
+    await Promise.all([one.close(), two.close()]);
+    for (const store of stores) await store.close();
+  });
+
   function open(store: ReturnType<typeof sqlitePending>, url: string) {
     return createInbox({ store, servers: { desk: { connect: () => connect(url) } }, pollMs: 20, leaseMs: 600 });
   }

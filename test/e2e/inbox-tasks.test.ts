@@ -63,13 +63,14 @@ describe("a call that goes on as a task", () => {
   });
 
   it("T1, U1: a server's words are bounded and made visible", async () => {
-    const { server, page, begun } = await desk();
+    const { server, page, store, begun } = await desk();
     server.knobs.message = `\u202Ehttps://evil.example ${"x".repeat(100_000)}`;
     const { id } = await begun();
     const { task } = await page.until(id, (call) => call.task?.message !== undefined);
     expect(task?.message?.text).toMatch(/^⟨U\+202E⟩https:⟨link⟩\/\/evil\.example x/);
     expect(task?.message?.text.length).toBeLessThan(1_200);
     expect(task?.message?.warnings.length).toBeGreaterThan(0);
+    expect(JSON.stringify((await store.get(id))?.task).length, "kept").toBeLessThan(3_000);
     server.knobs.status = "reticulating\u0000";
     await page.until(id, (call) => call.task?.status === "reticulating⟨U+0000⟩");
   });
@@ -298,8 +299,11 @@ describe("what must not end a task", () => {
     for (const { id } of started) await page.until(id, ({ task }) => task !== undefined);
     // Every look hangs.
     server.knobs.hold = { of: /tasks\/get/, until };
+    const before = server.count("tasks/get");
     const plain = await page.start("desk", "plain");
     expect((await page.until(plain.id, over)).state).toBe("complete");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(server.count("tasks/get") - before, "looks at once").toBeLessThanOrEqual(16);
     release();
     server.knobs.status = "completed";
     for (const { id } of started) expect((await page.until(id, over)).state).toBe("complete");
