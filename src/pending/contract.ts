@@ -77,11 +77,10 @@ export interface PendingStore {
 }
 
 /** When a call needs somebody: to carry it on, to take it over from a process that is gone, or to let it expire. */
-export function dueAt({ state, claim, pause, answerBy, ending }: PendingCall): number | undefined {
+export function dueAt({ state, claim, pause, answerBy }: PendingCall): number | undefined {
   if (state === "waiting") return answerBy;
   if (state !== "sending") return undefined;
   if (claim !== undefined) return claim.until;
   if (pause?.type === "lost") return undefined;
-  if (pause?.type === "unreachable") return pause.at;
-  return pause?.type === "task" && ending === undefined ? pause.at : 0;
+  return pause?.type === "unreachable" || pause?.type === "task" ? pause.at : 0;
 }

@@ -1,5 +1,6 @@
 /** The driver with calls that go on as tasks, against a server that can also be wrong. */
 import { expect, test } from "vitest";
+import { ParleyError } from "../../src/errors.ts";
 import {
   accept,
   CAPABILITIES,
@@ -151,6 +152,31 @@ test("H28: who waits for an aborted call hears of it once its server has, or cou
     await expect(running).rejects.toMatchObject({ code: "aborted" });
     expect(peer.events.at(-1)).toMatchObject({ type: "task_cancel", acknowledged });
   }
+});
+
+test("H28: who ends the call at a task's question is told, too, once the server has heard of it", async () => {
+  let acknowledge = () => {};
+  const heard = new Promise<void>((resolve) => {
+    acknowledge = resolve;
+  });
+  const asks = now("input_required", { inputRequests: { a: form() } });
+  const peer = await scripted(async (request) => {
+    if (request.method === "tasks/cancel") await heard;
+    return server([begun()], [asks])(request);
+  });
+  const leave = async () => {
+    throw new ParleyError("aborted", "Ctrl-C");
+  };
+  let over = false;
+  const running = peer.calls({ responders: { form: leave } }).callTool({ name });
+  const ended = running.catch((error: unknown) => {
+    over = true;
+    return error;
+  });
+  await settle();
+  expect([methods(peer.requests).at(-1), over]).toEqual(["tasks/cancel", false]);
+  acknowledge();
+  expect(await ended).toMatchObject({ code: "aborted", message: "Ctrl-C" });
 });
 
 test("H28: a server that does not answer keeps who aborted for five seconds, not for ever", async () => {
