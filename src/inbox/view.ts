@@ -13,7 +13,7 @@ import { summaryOf } from "../pending/summary.ts";
 import { describeAnswer } from "../present/field-view.ts";
 import { describeArguments, describeQuestion, type QuestionView } from "../present/model.ts";
 import { describeSample } from "../present/sampling-view.ts";
-import { host, inert, inline, visible } from "../present/text.ts";
+import { host, inert, inline, type VisibleOptions, visible } from "../present/text.ts";
 import type { ElicitResult, RootsResult, SamplingParams, SamplingResult } from "../protocol/types.ts";
 import type {
   CallItem,
@@ -31,8 +31,12 @@ import { endOf } from "./tasks.ts";
 
 const REASON_LENGTH = 1000;
 
+/** What a server says of its task, as much of it as is shown. */
+const IN_LIST = { maxLength: 200, maxLines: 3 };
+const IN_CALL = { maxLength: 1000, maxLines: 10 };
+
 /** @param call the whole of it, for what a summary leaves out: see {@link CallItem.task}. */
-export function callItem(summary: PendingSummary, call?: PendingCall): CallItem {
+export function callItem(summary: PendingSummary, call?: PendingCall, words: VisibleOptions = IN_LIST): CallItem {
   const { id, server, method, target, state, open, round, startedAt, changedAt, answerBy, isError } = summary;
   return {
     id,
@@ -46,19 +50,19 @@ export function callItem(summary: PendingSummary, call?: PendingCall): CallItem 
     startedAt,
     changedAt,
     ...(answerBy !== undefined && { answerBy }),
-    ...(call?.task !== undefined && { task: taskItem(call.task) }),
+    ...(call?.task !== undefined && { task: taskItem(call.task, words) }),
     ...(call?.ending !== undefined && { ending: true }),
     ...(isError === true && { isError }),
   };
 }
 
-function taskItem(task: PendingTask): TaskItem {
+function taskItem(task: PendingTask, words: VisibleOptions): TaskItem {
   const { status, message, since } = task;
   const endsAt = endOf(task);
   return {
     status: inert(status, 50),
     ...(message !== undefined && {
-      message: visible(message, { maxLength: 1000, multiline: true, maxLines: 10, inertLinks: true }),
+      message: visible(message, { ...words, multiline: true, inertLinks: true }),
     }),
     since,
     ...(endsAt !== undefined && { endsAt }),
@@ -69,7 +73,7 @@ export function callView(call: PendingCall, options: ResolvedInboxOptions): Call
   const given = call.params["arguments"];
   const { result, problem } = call;
   return {
-    ...callItem(summaryOf(call), call),
+    ...callItem(summaryOf(call), call, IN_CALL),
     version: call.version,
     ...(given !== undefined && { arguments: describeArguments(given) }),
     questions: call.questions.map((question) => questionItem(call, question, options)),

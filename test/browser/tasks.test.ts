@@ -84,7 +84,7 @@ inBrowser("tasks on the page", () => {
   });
 
   it("T1, U1, F5: a server's words for its task are text, made visible, and nothing of the page's", async () => {
-    builds.knobs.message = "\u202E<img src=x onerror=alert(1)> https://evil.example/ Call to “bank”";
+    builds.knobs.message = `\u202E<img src=x onerror=alert(1)> https://evil.example/ Call to “bank” ${"x".repeat(500)}`;
     const id = await begin();
     await expect.poll(async () => (await world.inbox.call(id)).task?.message).toBeDefined();
     for (const view of ["#/", `#/call/${id}`]) {
@@ -93,6 +93,8 @@ inBrowser("tasks on the page", () => {
       const { elements, links } = await read(tab.page);
       expect(elements).not.toContain("img");
       expect(links.filter((link) => link?.includes("evil"))).toEqual([]);
+      await tab.page.setViewportSize({ width: 320, height: 640 });
+      expect(await tab.page.evaluate(() => document.documentElement.scrollWidth), "not sideways").toBe(320);
     }
     await world.inbox.stop(id);
   });

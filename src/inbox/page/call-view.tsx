@@ -117,13 +117,16 @@ function Task({ call, task }: { call: CallView; task: TaskItem }) {
           <Warnings warnings={task.message.warnings} />
         </>
       )}
-      <p class="hint">
-        {call.ending === true
-          ? "The server is being told to cancel it. Stop the call again to end it here without waiting for that."
-          : "It runs there whether this inbox is open or not. When it asks something, the question appears here."}
-      </p>
+      <p class="hint">{taskHint(call)}</p>
     </section>
   );
+}
+
+function taskHint({ state, ending }: CallView): string {
+  if (ending === true)
+    return "The server is being told to cancel it. Stop the call again to end it here without waiting for that.";
+  if (state === "waiting") return "It goes on there once it has your answer.";
+  return "It runs there whether this inbox is open or not. When it asks something, the question appears here.";
 }
 
 /** Somebody else decided first, or it is too late: said, and never overwritten (D3). */
