@@ -1,12 +1,11 @@
 /** Carries calls on: claims them, drives them to their next questions or their end, and writes down what came of it. */
-import { type Client, ProtocolError } from "@modelcontextprotocol/client";
+import type { Client } from "@modelcontextprotocol/client";
 import type { Call, CallParams, TaskState } from "../calls/call.ts";
 import { type Calls, createCalls } from "../calls/calls.ts";
 import { within } from "../calls/clock.ts";
 import type { CallEvent } from "../calls/events.ts";
 import type { SavedCall } from "../calls/saved.ts";
 import { cancelTask, isOutage } from "../calls/task.ts";
-import { ParleyError } from "../errors.ts";
 import type { PendingCall } from "../pending/call.ts";
 import type { PendingStore } from "../pending/contract.ts";
 import { conclude, end, UNTOLD, withEvent } from "../pending/rules.ts";
@@ -14,7 +13,7 @@ import { renderResult } from "../present/result.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
 import { Claims } from "./claims.ts";
 import type { Connections } from "./connections.ts";
-import { neverSent, reasonText, taskFailureText, unkeptText } from "./failures.ts";
+import { isEndOfTask, isPassing, neverSent, reasonText, taskFailureText, unkeptText } from "./failures.ts";
 import type { ResolvedInboxOptions } from "./options.ts";
 import { consult, parked, resumable } from "./parking.ts";
 import { Run } from "./run.ts";
@@ -39,8 +38,7 @@ const MAX_RESULT = 200_000;
 const INTERRUPTED =
   "This host ended while the first request was on its way. It may have reached the server: look there, then start the call again.";
 
-const TOO_EARLY =
-  "The server speaks no revision in which a call can wait; the inbox needs 2026-07-28. Nothing was sent.";
+const LEGACY = "The server speaks no revision in which a call can wait; the inbox needs 2026-07-28. Nothing was sent.";
 
 export interface CarrierSetting {
   readonly options: ResolvedInboxOptions;
@@ -130,7 +128,7 @@ export class Carrier {
         ? this.#end(call, reasonText(call.server, error))
         : this.#wait(call, error, false);
     }
-    if (client.getProtocolEra() !== "modern") return this.#end(call, TOO_EARLY);
+    if (client.getProtocolEra() !== "modern") return this.#end(call, LEGACY);
     let arrived = false;
     try {
       const driver = await this.#drive(call, run, this.#callsFor(call, client, run));
@@ -307,15 +305,4 @@ export class Carrier {
       return one.pause === undefined ? withEvent(paused, at, { type: "waiting_on_server" }) : paused;
     });
   }
-}
-
-/** The call itself has no fault: the network had, or the server was too slow. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof ProtocolError) return false;
-  return !(error instanceof ParleyError) || error.code === "leg_timeout" || error.code === "connection_lost";
-}
-
-/** The task failed, or was cancelled, at the server (H15): there is nothing left to cancel. */
-function isEndOfTask(error: unknown): boolean {
-  return error instanceof ProtocolError || (error instanceof ParleyError && error.code === "task_cancelled");
 }

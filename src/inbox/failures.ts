@@ -27,3 +27,14 @@ export function neverSent(error: unknown): boolean {
   const { code } = rootOf(error) as { code?: unknown };
   return code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN";
 }
+
+/** The call itself has no fault: the network had, or the server was too slow. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof ProtocolError) return false;
+  return !(error instanceof ParleyError) || error.code === "leg_timeout" || error.code === "connection_lost";
+}
+
+/** The task failed, or was cancelled, at the server (H15): there is nothing left to cancel. */
+export function isEndOfTask(error: unknown): boolean {
+  return error instanceof ProtocolError || (error instanceof ParleyError && error.code === "task_cancelled");
+}
