@@ -36,11 +36,19 @@ export type {
   SamplingStage,
   ServerItem,
   StartRequest,
+  TaskItem,
   ToolItem,
 } from "./inbox/api.ts";
 export { createInbox, type Inbox } from "./inbox/inbox.ts";
 export type { InboxOptions, InboxServer } from "./inbox/options.ts";
-export type { PendingCall, PendingDecision, PendingEvent, PendingQuestion, PendingState } from "./pending/call.ts";
+export type {
+  PendingCall,
+  PendingDecision,
+  PendingEvent,
+  PendingQuestion,
+  PendingState,
+  PendingTask,
+} from "./pending/call.ts";
 export type { Change, PendingPage, PendingStore, PendingStoreOptions, PendingSummary } from "./pending/contract.ts";
 export { memoryPending } from "./pending/memory.ts";
 export {
@@ -81,8 +89,10 @@ export {
   type SamplingView,
   samplingResponder,
   type TerminalOptions,
+  type TerminalTasksOptions,
   terminalAvailable,
   terminalResponders,
+  terminalTasks,
   type UrlQuestionView,
   type UrlView,
   type VisibleOptions,

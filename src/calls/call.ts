@@ -49,6 +49,10 @@ export interface TaskState {
   /** `working`, `input_required`, `completed`, `failed`, `cancelled`, or what a later revision adds. */
   readonly status: string;
   readonly statusMessage?: string;
+  /** How often to look, as the server said last (H19); 1000 where it does not say. */
+  readonly pollIntervalMs: number;
+  /** How long the task lives from its beginning, in ms; `null`: without end. Absent where the server did not say. */
+  readonly ttlMs?: number | null;
 }
 
 /** One logical call over all its rounds, step by step. Made by `calls.open` and `calls.resume`. */
@@ -90,10 +94,16 @@ export interface Call<M extends MrtrMethod = MrtrMethod> {
    */
   run(): Promise<CallResults[M]>;
   /**
-   * Ends the call. Between two rounds nothing is sent: no request is open (B22). A task is cancelled at its server (H28); to
-   * leave it running, save the call and let go of it.
+   * Ends the call. Between two rounds nothing is sent: no request is open (B22). A task is cancelled at its server (H28):
+   * the event `task_cancel` says whether the server heard of it, and `run` and `continue` reject after that, 5 s later
+   * at most.
    */
   abort(reason?: unknown): void;
+  /**
+   * Lets go of the call: what it waits for here is dropped, a request on its way is cancelled, and a task goes on at its
+   * server. Save the call first, to resume it elsewhere. Its status is `aborted` then.
+   */
+  leave(): void;
   /**
    * The call as plain data, for `calls.resume` in any process. It holds the server's state and the answers given so
    * far: keep it like a secret.

@@ -11,7 +11,7 @@ import type { Question } from "./interim.ts";
 import type { QuestionContext } from "./responder.ts";
 import { advance } from "./rounds.ts";
 import { type CallRecord, type SavedCall, saveCall } from "./saved.ts";
-import { cancelTask } from "./task.ts";
+import { abandonTask } from "./task.ts";
 
 /** The state machine behind {@link Call}: one record, one leg at a time. */
 export class CallDriver<M extends MrtrMethod> implements Call<M> {
@@ -21,6 +21,8 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
   #status: CallStatus = "asking";
   #sending = false;
   #result: CallResults[M] | undefined;
+  /** Settles once the server of an aborted call has heard of it, as far as it has to. */
+  #told: Promise<void> | undefined;
 
   constructor(setting: CallSetting, record: CallRecord) {
     this.id = record.callId;
@@ -46,8 +48,14 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
   get task(): TaskState | undefined {
     const { task } = this.#core.record;
     if (task === undefined) return undefined;
-    const { taskId, status, statusMessage } = task;
-    return { taskId, status, ...(statusMessage !== undefined && { statusMessage }) };
+    const { taskId, status, statusMessage, pollIntervalMs, ttlMs } = task;
+    return {
+      taskId,
+      status,
+      ...(statusMessage !== undefined && { statusMessage }),
+      pollIntervalMs,
+      ...(ttlMs !== undefined && { ttlMs }),
+    };
   }
 
   get questions(): readonly Question[] {
@@ -78,13 +86,17 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
     this.answer(key, { action: "cancel" });
   }
 
-  async continue(): Promise<void> {
+  continue(): Promise<void> {
+    return this.#continue(this.#core.setting.options.followTasks);
+  }
+
+  async #continue(follow: boolean): Promise<void> {
     this.#assertIdle();
     const open = this.unanswered;
     if (open.length > 0) throw this.#core.error("call_state", `Still unanswered: ${open.map(quote).join(", ")}.`);
     this.#sending = true;
     try {
-      const done = await advance(this.#core);
+      const done = await advance(this.#core, follow);
       // An observer may have ended the call since the answer came.
       this.#core.end.throwIfAborted();
       if (done === undefined) return;
@@ -92,7 +104,9 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
       this.#close("complete");
       this.#core.emit({ type: "complete", ms: done.ms }, { result: done.result });
     } catch (error) {
-      throw isFinal(error) ? this.#fail(error) : error;
+      const thrown = isFinal(error) ? this.#fail(error) : error;
+      await this.#told;
+      throw thrown;
     } finally {
       this.#sending = false;
     }
@@ -113,11 +127,13 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
       while (this.#result === undefined) {
         this.#assertIdle();
         if (this.unanswered.length > 0) await this.#askResponders();
-        await this.continue();
+        await this.#continue(true);
       }
       return this.#result;
     } catch (error) {
-      throw this.#fail(error);
+      const thrown = this.#fail(error);
+      await this.#told;
+      throw thrown;
     }
   }
 
@@ -125,8 +141,15 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
     if (this.#status !== "asking") return;
     this.#close("aborted");
     this.#core.emit({ type: "aborted" });
-    cancelTask(this.#core);
+    this.#told = abandonTask(this.#core);
     this.#core.end.abort(this.#core.error("aborted", "The call was aborted.", { cause: reason }));
+  }
+
+  leave(): void {
+    if (this.#status !== "asking") return;
+    this.#close("aborted");
+    this.#core.emit({ type: "aborted", left: true });
+    this.#core.end.abort(this.#core.error("aborted", "The call was let go of. It can be resumed as it was saved."));
   }
 
   toJSON(): SavedCall {

@@ -35,13 +35,16 @@ export type CallEvent = Base &
       }
     /** The server goes on without this client, which looks after it from now on (H2). */
     | { readonly type: "task"; readonly status: string; readonly statusMessage?: string }
+    /** The call was aborted and its task with it (H28). `acknowledged`: the server heard of it; else the task may go on. */
+    | { readonly type: "task_cancel"; readonly acknowledged: boolean }
     | { readonly type: "paced"; readonly ms: number }
     /** The server refused the state; the call starts over and asks again (L13). */
     | { readonly type: "restarted" }
     | { readonly type: "warning"; readonly warning: "missing_result_type" }
     | { readonly type: "complete"; readonly ms: number }
     | { readonly type: "failed"; readonly code: string }
-    | { readonly type: "aborted" }
+    /** `left`: let go of, and resumed elsewhere perhaps; its task goes on. */
+    | { readonly type: "aborted"; readonly left?: true }
   );
 
 /** The members of one kind of event without what {@link Base} adds. */

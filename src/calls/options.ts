@@ -32,6 +32,17 @@ export interface CallsOptions {
    * to its end like any call. Default true.
    */
   tasks?: boolean;
+  /**
+   * Whether `continue` stays with a task until it asks or has ended. `false` is for a host that keeps its calls in a
+   * store: `open` hands back a call as soon as it is a task, and each `continue` is one exchange with the server, which sends
+   * the answers or else looks once; the host comes back after `call.task.pollIntervalMs`. `run` always stays. Default true.
+   */
+  followTasks?: boolean;
+  /**
+   * How long the server of a task may be out of reach before the call fails: looks and answers are sent again meanwhile,
+   * as often as the task is looked at. Without `followTasks` the host decides. Default 10 minutes; `Infinity` is allowed.
+   */
+  taskOutageMs?: number;
   /** `extensions` and `experimental` to declare on every leg next to what the responders give. Default: none. */
   declare?: Pick<ClientCapabilities, "extensions" | "experimental">;
   /** Longest wait for the answer to one request on the wire (I10, I11). Default 60 000. People's time is apart. */
@@ -81,6 +92,8 @@ export interface ResolvedOptions {
   responders: () => Responders;
   declare: Pick<ClientCapabilities, "extensions" | "experimental">;
   tasks: boolean;
+  followTasks: boolean;
+  taskOutageMs: number;
   legTimeoutMs: number;
   humanTimeoutMs: number;
   totalTimeoutMs: number;
@@ -102,6 +115,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const DEFAULTS = {
   declare: {},
   tasks: true,
+  followTasks: true,
+  taskOutageMs: 10 * 60_000,
   legTimeoutMs: 60_000,
   humanTimeoutMs: 7 * DAY_MS,
   totalTimeoutMs: Number.POSITIVE_INFINITY,
@@ -131,13 +146,14 @@ export function resolveOptions(options: CallsOptions): ResolvedOptions {
   };
   if (typeof resolved.server !== "string" || resolved.server === "") throw bad("server", "must be a non-empty string");
   if (typeof responders !== "function") checkResponders(responders);
-  for (const name of ["legTimeoutMs", "humanTimeoutMs", "totalTimeoutMs"] as const) checkDuration(name, resolved[name]);
+  for (const name of ["legTimeoutMs", "humanTimeoutMs", "totalTimeoutMs", "taskOutageMs"] as const)
+    checkDuration(name, resolved[name]);
   checkInteger("maxRounds", resolved.maxRounds, 1);
   checkInteger("maxQuestions", resolved.maxQuestions, 1);
   checkInteger("resendLostLegs", resolved.resendLostLegs, 0);
   checkInteger("maxRequestStateBytes", resolved.maxRequestStateBytes, 1);
   checkPacing(resolved.pacing);
-  for (const name of ["restartRefusedState", "tasks"] as const) {
+  for (const name of ["restartRefusedState", "tasks", "followTasks"] as const) {
     if (typeof resolved[name] !== "boolean") throw bad(name, "must be a boolean");
   }
   for (const name of ["onEvent", "random", "newCallId"] as const) {

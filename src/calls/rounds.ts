@@ -16,15 +16,21 @@ import { type LegOutcome, LostLeg, sendLeg } from "./leg.ts";
 import { adoptTask, followTask } from "./task.ts";
 import { nextSpan } from "./trace.ts";
 
-/** Sends legs until the server asks something (`undefined`) or is done: its result, and how long the last leg took. */
-export async function advance(core: CallCore): Promise<{ result: Result; ms: number } | undefined> {
+/**
+ * Sends legs until the server asks something (`undefined`) or is done: its result, and how long the last leg took.
+ * Without `follow` it also comes back from a task that only works: see `followTasks`.
+ */
+export async function advance(core: CallCore, follow: boolean): Promise<{ result: Result; ms: number } | undefined> {
   const { record } = core;
   const rules = core.interimRules;
-  if (record.task !== undefined) return followTask(core, record.task);
+  if (record.task !== undefined) return followTask(core, record.task, follow);
   for (let waits = 0; ; waits++) {
     const { outcome, ms } = await sendRound(core);
     if (outcome.kind === "complete") return { result: outcome.result, ms };
-    if (outcome.kind === "task") return followTask(core, adoptTask(core, outcome.raw));
+    if (outcome.kind === "task") {
+      const task = adoptTask(core, outcome.raw);
+      return follow ? followTask(core, task, follow) : undefined;
+    }
     const interim = readInterim(outcome.raw, rules);
     core.take(interim);
     const questions = core.questions.map(({ key, kind }) => ({ key, kind }));

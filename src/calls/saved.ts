@@ -39,6 +39,7 @@ export interface TaskRecord {
   pollIntervalMs: number;
   status: string;
   statusMessage: string | undefined;
+  ttlMs: number | null | undefined;
   /** Keys that were answered: each is answered once, however often it is seen (H23). */
   readonly answered: Set<string>;
 }
@@ -136,7 +137,13 @@ export function readSaved(saved: unknown, options: SavedRules): CallRecord {
     answers: new Map(answers.map(([key, answer]) => [key, readAnswer(key, requests.get(key), answer)])),
     acceptedUrls: new Map(Object.entries(acceptedUrls)),
     answerBy: field("answerBy", "must be a time", optional(isTime)),
-    task: task && { ...task, status: "working", statusMessage: undefined, answered: new Set(task.answered) },
+    task: task && {
+      ...task,
+      status: "working",
+      statusMessage: undefined,
+      ttlMs: undefined,
+      answered: new Set(task.answered),
+    },
   };
 }
 

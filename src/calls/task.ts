@@ -1,9 +1,16 @@
 /** A call that went on as a task: looked at in the server's time, asked about once, answered, and cancelled with its call. */
-import { CLIENT_CAPABILITIES_META_KEY, ProtocolError, type Result } from "@modelcontextprotocol/client";
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type Client,
+  ProtocolError,
+  ProtocolErrorCode,
+  type Result,
+} from "@modelcontextprotocol/client";
+import { ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
-import { LazySignal } from "../internal/lazy-signal.ts";
+import { LazySignal, type Signal } from "../internal/lazy-signal.ts";
 import type { TaskMethod } from "../protocol/tasks.ts";
-import { pause, within } from "./clock.ts";
+import { type Clock, pause, within } from "./clock.ts";
 import type { CallCore } from "./core.ts";
 import { readInterim } from "./interim.ts";
 import { LostLeg, sendLeg } from "./leg.ts";
@@ -11,6 +18,10 @@ import type { TaskRecord } from "./saved.ts";
 
 /** Where the server does not say how often to look. */
 const POLL_MS = 1_000;
+/** Shortest pause before what was lost is sent again. */
+const RESEND_MS = 250;
+/** Longest that whoever aborts a call waits for its server to hear of it. */
+const CANCEL_MS = 5_000;
 
 /** @throws ParleyError `invalid_result` for a task on another method (H4), on a call that declared none, or without an id. */
 export function adoptTask(core: CallCore, raw: Readonly<Record<string, unknown>>): TaskRecord {
@@ -30,6 +41,7 @@ export function adoptTask(core: CallCore, raw: Readonly<Record<string, unknown>>
     pollIntervalMs: POLL_MS,
     status: "",
     statusMessage: undefined,
+    ttlMs: undefined,
     answered: new Set<string>(),
   };
   // The keys of its questions are its own (H24), and the rounds before it are over (H34).
@@ -44,16 +56,24 @@ export function adoptTask(core: CallCore, raw: Readonly<Record<string, unknown>>
   return task;
 }
 
-/** Sends what was answered, and looks until the task asks something new (`undefined`) or has ended. */
+/**
+ * Sends what was answered, and looks until the task asks something new (`undefined`) or has ended. Without `follow` it is
+ * one exchange: the answers, or one look.
+ */
 export async function followTask(
   core: CallCore,
   task: TaskRecord,
+  follow: boolean,
 ): Promise<{ result: Result; ms: number } | undefined> {
-  const { clock } = core.setting.options;
-  await sendAnswers(core, task);
+  const { clock, taskOutageMs } = core.setting.options;
+  const outageMs = follow ? taskOutageMs : 0;
+  if (core.record.answers.size > 0) {
+    await sendAnswers(core, task, outageMs);
+    if (!follow) return undefined;
+  }
   for (;;) {
     const startedAt = clock.now();
-    const seen = await send(core, "tasks/get", { taskId: task.taskId });
+    const seen = await send(core, "tasks/get", { taskId: task.taskId }, outageMs);
     const ms = clock.now() - startedAt;
     see(core, task, seen);
     switch (seen["status"]) {
@@ -66,30 +86,55 @@ export async function followTask(
           details: { taskId: task.taskId },
         });
     }
-    if (asksSomethingNew(core, task, seen, ms)) return undefined;
+    if (asksSomethingNew(core, task, seen, ms) || !follow) return undefined;
     await within(clock, core.end, [core.totalLimit], (signal) => pause(clock, task.pollIntervalMs, signal));
   }
 }
 
-/** Tells the server that nobody waits for the task any more (H28). A courtesy: the call is over whatever becomes of it. */
-export function cancelTask({ setting, record }: CallCore): void {
-  if (record.task === undefined) return;
-  const params = withEnvelope(record.capabilities, { taskId: record.task.taskId });
-  const scope = new LazySignal();
-  AbortSignal.timeout(setting.legTimeoutMs).addEventListener("abort", () => scope.abort(), { once: true });
-  const { server } = setting.options;
-  const leg = { server, method: "tasks/cancel", params, scope, onUntyped: () => {} } as const;
-  sendLeg(setting.client, leg).catch(() => undefined);
+/** A task to be cancelled, as a saved call knows it. */
+export interface Cancelling {
+  readonly server: string;
+  readonly taskId: string;
+  readonly capabilities: object;
+  readonly timeoutMs: number;
+  readonly signal: Signal;
+}
+
+/**
+ * Tells the server that nobody waits for the task any more (H28); resolves once it has heard of it.
+ * @throws ParleyError `leg_timeout`, the SDK's ProtocolError, or what the transport threw.
+ */
+export async function cancelTask(client: Client, cancelling: Cancelling, clock: Clock): Promise<void> {
+  const { server, taskId, capabilities, timeoutMs, signal } = cancelling;
+  const params = withEnvelope(capabilities, { taskId });
+  const error = () => new ParleyError("leg_timeout", `tasks/cancel was not answered within ${timeoutMs} ms.`);
+  await within(clock, signal, [{ ms: timeoutMs, error }], (scope) =>
+    sendLeg(client, { server, method: "tasks/cancel", params, scope, onUntyped: () => {} }),
+  );
+}
+
+/** For a call that was aborted. Never rejects: the call is over, whatever becomes of its task. */
+export async function abandonTask(core: CallCore): Promise<void> {
+  const { client, options, legTimeoutMs } = core.setting;
+  const { task, capabilities } = core.record;
+  if (task === undefined) return;
+  const timeoutMs = Math.min(legTimeoutMs, CANCEL_MS);
+  const cancelling = { server: options.server, taskId: task.taskId, capabilities, timeoutMs, signal: new LazySignal() };
+  const acknowledged = await cancelTask(client, cancelling, options.clock).then(
+    () => true,
+    () => false,
+  );
+  core.emit({ type: "task_cancel", acknowledged });
 }
 
 /** H21, H25: all of them at once. A server counts the first answer to a key, so a lost update can be sent again. */
-async function sendAnswers(core: CallCore, task: TaskRecord): Promise<void> {
+async function sendAnswers(core: CallCore, task: TaskRecord, outageMs: number): Promise<void> {
   const { record } = core;
-  if (record.answers.size === 0) return;
   const answered = [...record.answers.keys()];
   record.round += 1;
   core.emit({ type: "leg", answered });
-  await send(core, "tasks/update", { taskId: task.taskId, inputResponses: Object.fromEntries(record.answers) });
+  const inputResponses = Object.fromEntries(record.answers);
+  await send(core, "tasks/update", { taskId: task.taskId, inputResponses }, outageMs);
   for (const key of answered) task.answered.add(key);
   Object.assign(record, { requests: new Map(), answers: new Map() });
 }
@@ -111,12 +156,13 @@ function asksSomethingNew(
   return true;
 }
 
-/** The latest word on status and interval (H19). A status that is not known yet is a task that goes on (B48). */
+/** The latest word on status, interval (H19) and life (H20). A status that is not known yet is a task that goes on (B48). */
 function see(
   core: CallCore,
   task: TaskRecord,
-  { status, statusMessage, pollIntervalMs }: Record<string, unknown>,
+  { status, statusMessage, pollIntervalMs, ttlMs }: Record<string, unknown>,
 ): void {
+  if (ttlMs === null || (Number.isSafeInteger(ttlMs) && Number(ttlMs) >= 0)) task.ttlMs = ttlMs as number | null;
   if (Number.isSafeInteger(pollIntervalMs) && Number(pollIntervalMs) > 0) task.pollIntervalMs = Number(pollIntervalMs);
   const message = typeof statusMessage === "string" ? statusMessage : undefined;
   if (task.status === String(status) && task.statusMessage === message) return;
@@ -124,11 +170,12 @@ function see(
   core.emit({ type: "task", status: task.status, ...(message !== undefined && { statusMessage: message }) });
 }
 
-/** One request, sent again when its response was lost: each of the three can be. */
+/** One request, sent again when its response was lost, and for `outageMs` while the server is out: each of the three can be. */
 async function send(
   core: CallCore,
   method: TaskMethod,
   own: Record<string, unknown>,
+  outageMs: number,
 ): Promise<Record<string, unknown>> {
   const { client, options, legTimeoutMs } = core.setting;
   const params = withEnvelope(core.record.capabilities, own);
@@ -137,6 +184,7 @@ async function send(
     error: () => core.error("leg_timeout", `${method} was not answered within ${legTimeoutMs} ms.`),
   };
   const onUntyped = () => core.emit({ type: "warning", warning: "missing_result_type" });
+  let lostAt: number | undefined;
   for (let lost = 0; ; lost++) {
     try {
       const outcome = await within(options.clock, core.end, [limit, core.totalLimit], (scope) =>
@@ -148,15 +196,21 @@ async function send(
         `"${options.server}" answered ${method} with a result of ${outcome.kind} (H37).`,
       );
     } catch (error) {
-      if (!(error instanceof LostLeg)) throw error;
-      if (lost >= options.resendLostLegs) throw error.cause ?? error;
+      const gone = error instanceof LostLeg;
+      lostAt ??= options.clock.now();
+      const patient = options.clock.now() - lostAt < outageMs && (gone || isOutage(error));
+      if (!patient && (!gone || lost >= options.resendLostLegs)) throw gone ? (error.cause ?? error) : error;
       core.emit({ type: "resent", attempt: lost + 1 });
-      const { pollIntervalMs = POLL_MS } = core.record.task ?? {};
-      await within(options.clock, core.end, [core.totalLimit], (signal) =>
-        pause(options.clock, pollIntervalMs, signal),
-      );
+      const pauseMs = Math.max(core.record.task?.pollIntervalMs ?? POLL_MS, RESEND_MS);
+      await within(options.clock, core.end, [core.totalLimit], (signal) => pause(options.clock, pauseMs, signal));
     }
   }
+}
+
+/** A server that is too slow, or cannot reach what it keeps its tasks in: of the task itself it says nothing. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof ProtocolError) return error.code === ProtocolErrorCode.InternalError;
+  return error instanceof ParleyError && error.code === "leg_timeout";
 }
 
 function withEnvelope(capabilities: object, own: Record<string, unknown>): Record<string, unknown> {

@@ -16,8 +16,10 @@ The server is an address, or a command that speaks MCP on its standard input and
 
 Questions are answered from the answers file, or else at the terminal. With a file the terminal is not used, and a
 question that the file does not answer fails the call. Without either, nothing is offered to the server.
-At the terminal Escape leaves one question unanswered (a cancel); Ctrl-C ends the call, and nothing more is sent.
+At the terminal Escape leaves one question unanswered (a cancel); Ctrl-C ends the call, and no answer is sent.
 The answers of one round are shown together, and can be changed, before they are sent.
+A call that the server goes on with as a task is looked after to its end, and how it stands is told on standard error.
+Ctrl-C has the task cancelled at the server, and says whether that heard of it.
 
 With --model-url and --model a server may use a model, as in --model-url https://api.openai.com/v1 --model gpt-5-mini.
 You approve each request, and each answer before it is sent, at the terminal; without a terminal sampling is not

@@ -17,6 +17,18 @@ export interface ServerItem {
 
 export type CallState = "sending" | "waiting" | "complete" | "failed" | "stopped" | "expired";
 
+/** A call that the server goes on with by itself (the tasks extension). */
+export interface TaskItem {
+  /** `working`, `input_required`, `completed`, `failed`, `cancelled`, or a word of the server's own. */
+  readonly status: Safe;
+  /** What the server says of how it goes. */
+  readonly message?: SafeText;
+  /** When the call became a task. */
+  readonly since: number;
+  /** When the server lets it expire, by this host's clock; absent: never, or not known. */
+  readonly endsAt?: number;
+}
+
 export interface CallItem {
   readonly id: string;
   readonly server: string;
@@ -31,6 +43,12 @@ export interface CallItem {
   readonly changedAt: number;
   /** When the open questions expire; absent: never. */
   readonly answerBy?: number;
+  /** What the call has become. In a list: while it goes on. */
+  readonly task?: TaskItem;
+  /** It is over here; its server is being told to cancel its task. */
+  readonly ending?: boolean;
+  /** It is complete, with a failure that the tool itself reports. */
+  readonly isError?: boolean;
 }
 
 export interface InboxView {
@@ -77,6 +95,10 @@ export type HistoryItem = { readonly at: number; readonly round: number } & (
   | { readonly type: "sent" }
   | { readonly type: "waiting_on_server" }
   | { readonly type: "resumed" }
+  /** The server goes on with it as a task. */
+  | { readonly type: "task" }
+  /** It is over here, and its server is being told to cancel its task. */
+  | { readonly type: "ending"; readonly reason: Safe }
   | { readonly type: "ended"; readonly state: CallState; readonly reason?: Safe }
 );
 
@@ -160,7 +182,7 @@ GET  /api/events             text/event-stream of InboxEvent
 GET  /api/calls/:call        CallView
 POST /api/calls              StartRequest -> 201 CallView
 POST /api/calls/:call/questions/:question   DecisionRequest -> CallView
-POST /api/calls/:call/stop   -> CallView          ends the call, nothing is sent
+POST /api/calls/:call/stop   -> CallView          ends the call; a task is cancelled at its server
 POST /api/calls/:call/check  -> CallView          "check now" for waitingOnServer
 POST /api/servers/:server/mute  {"muted": boolean} -> InboxView
 GET  /api/servers/:server/tools -> ToolItem[]

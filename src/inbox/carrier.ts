@@ -1,21 +1,35 @@
 /** Carries calls on: claims them, drives them to their next questions or their end, and writes down what came of it. */
 import type { Client } from "@modelcontextprotocol/client";
-import type { Call, CallParams } from "../calls/call.ts";
+import type { Call, CallParams, TaskState } from "../calls/call.ts";
 import { type Calls, createCalls } from "../calls/calls.ts";
 import { within } from "../calls/clock.ts";
 import type { CallEvent } from "../calls/events.ts";
-import { ParleyError } from "../errors.ts";
+import type { SavedCall } from "../calls/saved.ts";
+import { cancelTask, isOutage } from "../calls/task.ts";
 import type { PendingCall } from "../pending/call.ts";
 import type { PendingStore } from "../pending/contract.ts";
-import { end, withEvent } from "../pending/rules.ts";
+import { conclude, end, UNTOLD, withEvent } from "../pending/rules.ts";
 import { renderResult } from "../present/result.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
 import { Claims } from "./claims.ts";
 import type { Connections } from "./connections.ts";
-import { neverSent, reasonText, unkeptText } from "./failures.ts";
+import { isEndOfTask, isPassing, neverSent, reasonText, taskFailureText, unkeptText } from "./failures.ts";
 import type { ResolvedInboxOptions } from "./options.ts";
 import { consult, parked, resumable } from "./parking.ts";
 import { Run } from "./run.ts";
+import {
+  isNoNews,
+  isTooOld,
+  isUnknownTask,
+  OVER,
+  resting,
+  TELL_FOR_MS,
+  TOLD,
+  TOO_OLD,
+  UNKNOWN,
+  withTask,
+  withTaskDeadline,
+} from "./tasks.ts";
 import { viewOf } from "./view.ts";
 
 /** Longest text of a result that is kept, in characters. */
@@ -24,7 +38,7 @@ const MAX_RESULT = 200_000;
 const INTERRUPTED =
   "This host ended while the first request was on its way. It may have reached the server: look there, then start the call again.";
 
-const TOO_OLD = "The server speaks no revision in which a call can wait; the inbox needs 2026-07-28. Nothing was sent.";
+const LEGACY = "The server speaks no revision in which a call can wait; the inbox needs 2026-07-28. Nothing was sent.";
 
 export interface CarrierSetting {
   readonly options: ResolvedInboxOptions;
@@ -101,18 +115,20 @@ export class Carrier {
   }
 
   async #advance(call: PendingCall, run: Run): Promise<void> {
-    if (call.saved === undefined && call.opened) return this.#end(call, "failed", INTERRUPTED);
+    const { ending } = call;
+    if (ending !== undefined) return this.#tellEnd(call, ending, run);
+    if (call.saved === undefined && call.opened) return this.#end(call, INTERRUPTED);
+    if (isTooOld(call, this.#setting.options, this.#setting.options.clock.now())) return this.#end(call, TOO_OLD);
     let client: Client;
     try {
-      const { connections, options } = this.#setting;
-      client = await within(options.clock, run.end.signal, [], () => connections.client(call.server));
+      client = await this.#client(call, run);
     } catch (error) {
       if (run.end.signal.aborted) return;
       return call.saved === undefined
-        ? this.#end(call, "failed", reasonText(call.server, error))
+        ? this.#end(call, reasonText(call.server, error))
         : this.#wait(call, error, false);
     }
-    if (client.getProtocolEra() !== "modern") return this.#end(call, "failed", TOO_OLD);
+    if (client.getProtocolEra() !== "modern") return this.#end(call, LEGACY);
     let arrived = false;
     try {
       const driver = await this.#drive(call, run, this.#callsFor(call, client, run));
@@ -122,11 +138,26 @@ export class Carrier {
     } catch (error) {
       await run.writes;
       if (run.takeAgain() || run.end.signal.aborted) return;
+      const { task } = run.driver ?? {};
+      const isTask = task !== undefined;
+      // Not the task's own failure, which looks the same.
+      const hasFailed = task?.status === "failed";
+      const isOut = isTask && !hasFailed && isOutage(error);
       // The network has no part in this: to ask again would bring the same.
-      if (arrived) await this.#end(call, "failed", unkeptText(call.server, error));
-      else if (run.driver?.status === "asking" && isPassing(error)) await this.#wait(call, error, !neverSent(error));
-      else await this.#end(call, "failed", reasonText(call.server, error));
+      if (arrived) await this.#conclude(call, unkeptText(call.server, error));
+      else if (isOut || (run.driver?.status === "asking" && isPassing(error)))
+        // A task is looked at, and its answers are sent, again and again without harm (H19, H26).
+        await this.#wait(call, error, !isTask && !neverSent(error));
+      else if (hasFailed) await this.#end(call, taskFailureText(call.server, error));
+      else if (isTask && isUnknownTask(error)) await this.#end(call, UNKNOWN);
+      else if (isTask && !isEndOfTask(error)) await this.#conclude(call, reasonText(call.server, error));
+      else await this.#end(call, reasonText(call.server, error));
     }
+  }
+
+  #client({ server }: PendingCall, run: Run): Promise<Client> {
+    const { connections, options } = this.#setting;
+    return within(options.clock, run.end.signal, [], () => connections.client(server));
   }
 
   #callsFor(call: PendingCall, client: Client, run: Run): Calls {
@@ -142,23 +173,20 @@ export class Carrier {
       clock,
       onEvent,
       newCallId: () => id,
-      // A call that goes on as a task would be asked about for as long as it runs; it is not kept here yet.
-      tasks: false,
+      // Kept in the store between two looks, and held by no process meanwhile.
+      followTasks: false,
     });
   }
 
   async #drive(call: PendingCall, run: Run, calls: Calls): Promise<Call> {
-    const { signal } = run.end;
     if (call.saved === undefined) {
       await this.#claims.change(call.id, (one) => ({ ...one, opened: true }), true);
-      const onOpen = (driver: Call): void => {
-        run.driver = driver;
-      };
+      const onOpen = (driver: Call): void => run.attach(driver);
       const params = call.params as unknown as CallParams[typeof call.method];
-      return calls.open(call.method, params, { signal, onOpen, capabilities: this.#capabilities() });
+      return calls.open(call.method, params, { onOpen, capabilities: this.#capabilities() });
     }
-    const driver = calls.resume(resumable(call), { signal });
-    run.driver = driver;
+    const driver = calls.resume(resumable(call));
+    run.attach(driver);
     for (const { key, response } of call.questions) if (response !== undefined) driver.answer(key, response);
     await driver.continue();
     return driver;
@@ -191,6 +219,8 @@ export class Carrier {
 
   async #arrived(call: PendingCall, driver: Call, client: Client): Promise<void> {
     if (driver.status === "complete") return this.#complete(call, driver);
+    const { task } = driver;
+    if (task !== undefined && driver.questions.length === 0) return this.#rest(call, driver.toJSON(), task);
     const { policy, clock } = this.#setting.options;
     const { server, method, target } = call;
     const destructive =
@@ -205,24 +235,63 @@ export class Carrier {
       ...(info.title !== undefined && { title: info.title }),
     };
     await this.#claims.change(call.id, (one) => {
-      const asked = parked({ ...one, ...(claimed && { claimed }) }, driver.toJSON(), driver.questions, at);
+      // Stopped while its answer was on its way: nobody is asked any more.
+      if (one.ending !== undefined) return one;
+      const known = { ...one, ...(claimed && { claimed }) };
+      const told = task === undefined ? known : withTask(known, task, at);
+      const asked = withTaskDeadline(parked(told, driver.toJSON(), driver.questions, at), at);
       // Before anybody waits for an answer to what nobody can be shown (B40): the error names the question.
       for (const question of asked.questions) viewOf(asked, question, this.#setting.options);
       return policy === undefined ? asked : consult(asked, policy, destructive, at);
     });
   }
 
-  async #complete(call: PendingCall, { method, result }: Call): Promise<void> {
+  async #rest(call: PendingCall, saved: SavedCall, task: TaskState): Promise<void> {
+    const at = this.#setting.options.clock.now();
+    const rest = (one: PendingCall) => (one.ending === undefined ? resting(one, saved, task, at) : one);
+    await this.#claims.change(call.id, rest, isNoNews(call, task));
+  }
+
+  async #complete(call: PendingCall, { method, result, task }: Call): Promise<void> {
     const whole = renderResult(method, result as NonNullable<typeof result>);
     const text = whole.length > MAX_RESULT ? `${whole.slice(0, MAX_RESULT)} …` : whole;
     const isError = result !== undefined && "isError" in result && result.isError === true;
     const at = this.#setting.options.clock.now();
-    await this.#claims.change(call.id, (one) => end(one, at, "complete", undefined, { text, isError }));
+    await this.#claims.change(call.id, (one) => {
+      const known = task === undefined ? one : withTask(one, task, at);
+      return end(known, at, "complete", undefined, { text, isError });
+    });
   }
 
-  async #end(call: PendingCall, state: "failed", reason: string): Promise<void> {
+  async #end(call: PendingCall, reason: string): Promise<void> {
     const at = this.#setting.options.clock.now();
-    await this.#claims.change(call.id, (one) => end(one, at, state, reason));
+    await this.#claims.change(call.id, (one) => end(one, at, "failed", reason));
+  }
+
+  /** The fault is on this side, or in what was asked: a task that still runs is cancelled first. */
+  async #conclude(call: PendingCall, reason: string): Promise<void> {
+    const at = this.#setting.options.clock.now();
+    await this.#claims.change(call.id, (one) => (one.ending ? one : conclude(one, at, "failed", reason)));
+  }
+
+  /** H28. A server that is out of reach is told for a while, and then no more. */
+  async #tellEnd(call: PendingCall, ending: NonNullable<PendingCall["ending"]>, run: Run): Promise<void> {
+    const { clock, legTimeoutMs } = this.#setting.options;
+    const { id, server, saved } = call;
+    let outcome = TOLD;
+    try {
+      const client = await this.#client(call, run);
+      const { taskId = "" } = saved?.task ?? {};
+      const capabilities = saved?.capabilities ?? {};
+      const { signal } = run.end;
+      await cancelTask(client, { server, taskId, capabilities, timeoutMs: legTimeoutMs, signal }, clock);
+    } catch (error) {
+      if (run.end.signal.aborted) return;
+      if (isPassing(error) && clock.now() < ending.at + TELL_FOR_MS) return this.#wait(call, error, false);
+      outcome = isUnknownTask(error) ? OVER : `${UNTOLD} ${reasonText(server, error)}`;
+    }
+    const at = clock.now();
+    await this.#claims.change(id, (one) => end(one, at, ending.state, `${ending.reason} ${outcome}`));
   }
 
   /** The answers are kept: they go out again by themselves only if they certainly have not been out yet (B24). */
@@ -236,9 +305,4 @@ export class Carrier {
       return one.pause === undefined ? withEvent(paused, at, { type: "waiting_on_server" }) : paused;
     });
   }
-}
-
-/** The call itself has no fault: the network had, or the server was too slow. */
-function isPassing(error: unknown): boolean {
-  return !(error instanceof ParleyError) || error.code === "leg_timeout";
 }

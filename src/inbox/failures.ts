@@ -10,6 +10,12 @@ export function reasonText(server: string, error: unknown): string {
   return `${name} cannot be reached: ${messageOf(rootOf(error))}`;
 }
 
+/** Why a task ended without a result (H15). */
+export function taskFailureText(server: string, error: unknown): string {
+  if (!(error instanceof ProtocolError)) return reasonText(server, error);
+  return `The task failed at ${JSON.stringify(server)}: ${error.message} (error ${error.code})`;
+}
+
 /** Why the answer of a server is of no use here, for a person: it is nested too deep to be written down, say. */
 export function unkeptText(server: string, error: unknown): string {
   if (error instanceof ParleyError) return error.message;
@@ -20,4 +26,15 @@ export function unkeptText(server: string, error: unknown): string {
 export function neverSent(error: unknown): boolean {
   const { code } = rootOf(error) as { code?: unknown };
   return code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "EAI_AGAIN";
+}
+
+/** The call itself has no fault: the network had, or the server was too slow. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof ProtocolError) return false;
+  return !(error instanceof ParleyError) || error.code === "leg_timeout" || error.code === "connection_lost";
+}
+
+/** The task failed, or was cancelled, at the server (H15): there is nothing left to cancel. */
+export function isEndOfTask(error: unknown): boolean {
+  return error instanceof ProtocolError || (error instanceof ParleyError && error.code === "task_cancelled");
 }

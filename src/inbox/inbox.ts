@@ -2,9 +2,10 @@ import { randomBytes } from "node:crypto";
 import { freezeParams } from "../calls/params.ts";
 import { ParleyError } from "../errors.ts";
 import { hasEnded, type PendingCall, type PendingDecision } from "../pending/call.ts";
-import { decide, end, expire, isExpired, withEvent } from "../pending/rules.ts";
+import type { PendingSummary } from "../pending/contract.ts";
+import { conclude, decide, expire, isExpired, withEvent } from "../pending/rules.ts";
 import type { InputResponse } from "../protocol/types.ts";
-import type { CallView, DecisionRequest, InboxEvent, InboxView, StartRequest, ToolItem } from "./api.ts";
+import type { CallItem, CallView, DecisionRequest, InboxEvent, InboxView, StartRequest, ToolItem } from "./api.ts";
 import { Carrier } from "./carrier.ts";
 import { Connections } from "./connections.ts";
 import { openQuestion, readDecision, refusal } from "./deciding.ts";
@@ -35,11 +36,14 @@ export interface Inbox {
    * `details.fields`, `unanswerable`, `unknown_call`.
    */
   decide(call: string, question: string, decision: DecisionRequest): Promise<CallView>;
-  /** Ends the call; nothing is sent in anybody's name. A call that is over stays as it is. */
+  /**
+   * Ends the call; nothing is sent in anybody's name. A call that became a task ends once its server was told to cancel that;
+   * stopped again, it ends at once. A call that is over stays as it is.
+   */
   stop(call: string): Promise<CallView>;
   /** "Check now": asks a server that still waits for a link, or for itself, at once (L9). */
   check(call: string): Promise<CallView>;
-  /** "Nothing more from this server" (F6): stops its calls and starts no new ones. Nothing is sent. */
+  /** "Nothing more from this server" (F6): stops its calls and starts no new ones. No answer is sent. */
   mute(server: string, muted: boolean): Promise<InboxView>;
   /** What can be started. @throws what the connection reports. */
   tools(server: string): Promise<readonly ToolItem[]>;
@@ -84,8 +88,14 @@ class LastingInbox implements Inbox {
     return {
       ...page,
       servers: this.#connections.names.map((name) => this.#connections.item(name, muted.includes(name))),
-      calls: page.calls.map(callItem),
+      calls: await Promise.all(page.calls.map((summary) => this.#listed(summary))),
     };
+  }
+
+  /** What a task's server says of it stands in the call alone, which may be sealed. */
+  async #listed(summary: PendingSummary): Promise<CallItem> {
+    const call = summary.task === undefined || hasEnded(summary) ? undefined : await this.#store.get(summary.id);
+    return callItem(summary, call);
   }
 
   async call(id: string): Promise<CallView> {
@@ -130,7 +140,7 @@ class LastingInbox implements Inbox {
   }
 
   async stop(callId: string): Promise<CallView> {
-    await this.#end(callId, "A person stopped the call; nothing more is sent.");
+    await this.#end(callId, "A person stopped the call; no answer is sent.");
     return this.call(callId);
   }
 
@@ -207,9 +217,10 @@ class LastingInbox implements Inbox {
     const call = await this.#get(id);
     const at = this.#options.clock.now();
     await this.#store.update(id, (one) =>
-      hasEnded(one) ? { value: undefined } : { call: end(one, at, "stopped", reason), value: undefined },
+      hasEnded(one) ? { value: undefined } : { call: conclude(one, at, "stopped", reason), value: undefined },
     );
     this.#carrier.drop(id);
+    this.#carrier.carry(id);
     this.#models.drop(call);
   }
 
@@ -222,7 +233,7 @@ class LastingInbox implements Inbox {
 
   /** Page by page: ended calls come after the others, so the first page of them is the end. */
   async #silence(server: string): Promise<void> {
-    const reason = "A person wants to hear nothing more from this server; nothing was sent.";
+    const reason = "A person wants to hear nothing more from this server; no answer was sent.";
     const live: string[] = [];
     for (let after: string | undefined; ; ) {
       const page = await this.#store.list(200, after);

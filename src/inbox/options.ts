@@ -40,6 +40,8 @@ export interface InboxOptions {
   readonly humanTimeoutMs?: number;
   /** Longest wait for the answer to one request on the wire. Default 60 000. */
   readonly legTimeoutMs?: number;
+  /** Longest that a task is looked after, from when a call became one. Default 30 days; `Infinity` is allowed. */
+  readonly taskTimeoutMs?: number;
   /** Most requests of one call; a server that asks for patience counts too. Default 200. */
   readonly maxRounds?: number;
   /** Waits between rounds that only carry state. Default: 1 s, growing to 30 s. */
@@ -67,6 +69,7 @@ const DEFAULTS = {
   allowSecretFields: [],
   humanTimeoutMs: 7 * 24 * 60 * 60_000,
   legTimeoutMs: 60_000,
+  taskTimeoutMs: 30 * 24 * 60 * 60_000,
   maxRounds: 200,
   pacing: { initialMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 },
   leaseMs: 30_000,
@@ -95,6 +98,7 @@ export function resolveInboxOptions(options: InboxOptions): ResolvedInboxOptions
   for (const name of ["modelTimeoutMs", "leaseMs", "pollMs", "retryMs", "graceMs"] as const) {
     if (!(Number.isFinite(resolved[name]) && resolved[name] >= 1)) throw bad(name, "must be 1 or more milliseconds");
   }
+  if (!(resolved.taskTimeoutMs >= 1)) throw bad("taskTimeoutMs", "must be 1 or more milliseconds");
   if (resolved.modelTools && resolved.model === undefined) throw bad("modelTools", "needs a model");
   const breach = resolved.roots === undefined ? undefined : rootsBreach(resolved.roots.roots);
   if (breach !== undefined) throw bad(`roots.${breach.field}`, breach.reason);

@@ -4,7 +4,7 @@ import type { Question } from "../calls/interim.ts";
 import type { SavedCall } from "../calls/saved.ts";
 import { messageOf } from "../errors.ts";
 import type { PendingCall, PendingDecision, PendingQuestion } from "../pending/call.ts";
-import { decide, end, withEvent } from "../pending/rules.ts";
+import { conclude, decide, withEvent } from "../pending/rules.ts";
 import type { Policy } from "../policy/decision.ts";
 import type { ElicitResult, InputResponse } from "../protocol/types.ts";
 import { contextOf, requestOf } from "./questions.ts";
@@ -45,12 +45,12 @@ export function consult(call: PendingCall, policy: Policy, destructive: boolean,
       if (verdict.type === "fail") {
         const decision = { action: "refuse", by, at } as const;
         const told = withEvent(next, at, { type: "decided", question: question.id, key, decision });
-        return end(told, at, "failed", `Rule “${verdict.rule}” of the policy ends the call: ${verdict.reason}`);
+        return conclude(told, at, "failed", `Rule “${verdict.rule}” of the policy ends the call: ${verdict.reason}`);
       }
       const response = checkAnswer(key, request, verdict.response);
       next = decide(next, question.id, { action: actionOf(response), by, at }, response).call ?? next;
     } catch (error) {
-      return end(next, at, "failed", `The policy could not decide on “${key}”: ${messageOf(error)}`);
+      return conclude(next, at, "failed", `The policy could not decide on “${key}”: ${messageOf(error)}`);
     }
   }
   return next;

@@ -1,21 +1,43 @@
 /** What the page is told. Everything a server said goes through the safe display; states and answers do not go at all. */
 
-import type { PendingCall, PendingDecider, PendingDecision, PendingEvent, PendingQuestion } from "../pending/call.ts";
+import type {
+  PendingCall,
+  PendingDecider,
+  PendingDecision,
+  PendingEvent,
+  PendingQuestion,
+  PendingTask,
+} from "../pending/call.ts";
 import type { PendingSummary } from "../pending/contract.ts";
 import { summaryOf } from "../pending/summary.ts";
 import { describeAnswer } from "../present/field-view.ts";
 import { describeArguments, describeQuestion, type QuestionView } from "../present/model.ts";
 import { describeSample } from "../present/sampling-view.ts";
-import { host, inert, inline, visible } from "../present/text.ts";
+import { host, inert, inline, type VisibleOptions, visible } from "../present/text.ts";
 import type { ElicitResult, RootsResult, SamplingParams, SamplingResult } from "../protocol/types.ts";
-import type { CallItem, CallView, Decider, Decision, HistoryItem, QuestionItem, SamplingStage } from "./api.ts";
+import type {
+  CallItem,
+  CallView,
+  Decider,
+  Decision,
+  HistoryItem,
+  QuestionItem,
+  SamplingStage,
+  TaskItem,
+} from "./api.ts";
 import type { ResolvedInboxOptions } from "./options.ts";
 import { contextOf, requestOf } from "./questions.ts";
+import { endOf } from "./tasks.ts";
 
 const REASON_LENGTH = 1000;
 
-export function callItem(call: PendingSummary): CallItem {
-  const { id, server, method, target, state, open, round, startedAt, changedAt, answerBy } = call;
+/** What a server says of its task, as much of it as is shown. */
+const IN_LIST = { maxLength: 200, maxLines: 3 };
+const IN_CALL = { maxLength: 1000, maxLines: 10 };
+
+/** @param call the whole of it, for what a summary leaves out: see {@link CallItem.task}. */
+export function callItem(summary: PendingSummary, call?: PendingCall, words: VisibleOptions = IN_LIST): CallItem {
+  const { id, server, method, target, state, open, round, startedAt, changedAt, answerBy, isError } = summary;
   return {
     id,
     server,
@@ -28,6 +50,22 @@ export function callItem(call: PendingSummary): CallItem {
     startedAt,
     changedAt,
     ...(answerBy !== undefined && { answerBy }),
+    ...(call?.task !== undefined && { task: taskItem(call.task, words) }),
+    ...(call?.ending !== undefined && { ending: true }),
+    ...(isError === true && { isError }),
+  };
+}
+
+function taskItem(task: PendingTask, words: VisibleOptions): TaskItem {
+  const { status, message, since } = task;
+  const endsAt = endOf(task);
+  return {
+    status: inert(status, 50),
+    ...(message !== undefined && {
+      message: visible(message, { ...words, multiline: true, inertLinks: true }),
+    }),
+    since,
+    ...(endsAt !== undefined && { endsAt }),
   };
 }
 
@@ -35,7 +73,7 @@ export function callView(call: PendingCall, options: ResolvedInboxOptions): Call
   const given = call.params["arguments"];
   const { result, problem } = call;
   return {
-    ...callItem(summaryOf(call)),
+    ...callItem(summaryOf(call), call, IN_CALL),
     version: call.version,
     ...(given !== undefined && { arguments: describeArguments(given) }),
     questions: call.questions.map((question) => questionItem(call, question, options)),
@@ -56,8 +94,8 @@ export function callView(call: PendingCall, options: ResolvedInboxOptions): Call
 }
 
 /** Nothing is left to ask, and the server has not come to its end: check now, keep waiting or stop (L9). */
-export function isWaitingOnServer({ state, pause, questions }: PendingCall): boolean {
-  if (state === "sending") return pause !== undefined;
+export function isWaitingOnServer({ state, pause, questions, ending }: PendingCall): boolean {
+  if (state === "sending") return pause !== undefined && pause.type !== "task" && ending === undefined;
   const open = questions.filter(({ decision }) => decision === undefined);
   return state === "waiting" && open.length > 0 && open.every(({ repeated }) => repeated);
 }
@@ -141,6 +179,8 @@ function historyItem(event: PendingEvent): HistoryItem {
       const { state, reason } = event;
       return { at, round, type: "ended", state, ...(reason !== undefined && { reason: inert(reason, REASON_LENGTH) }) };
     }
+    case "ending":
+      return { at, round, type: "ending", reason: inert(event.reason, REASON_LENGTH) };
     default:
       return event;
   }

@@ -9,6 +9,8 @@ import type { ResolvedInboxOptions } from "./options.ts";
 const MAX_RUNS = 16;
 /** How far back to look once the clock was set back, in polls. */
 const LOOK_BACK_POLLS = 10;
+/** By how much sooner it looks again when more may be due than it could take up. */
+const MORE = 10;
 /** Changes of other processes read at once. */
 const MAX_CHANGES = 500;
 
@@ -45,14 +47,15 @@ export class Watch {
 
   async #look(): Promise<void> {
     const { options } = this.#setting;
+    let more = false;
     try {
       await this.#hear();
-      await this.#wake();
+      more = await this.#wake();
     } catch (error) {
       options.onError(error);
     }
     if (this.#closed) return;
-    this.#cancel = options.clock.after(options.pollMs, () => {
+    this.#cancel = options.clock.after(more ? options.pollMs / MORE : options.pollMs, () => {
       this.#looking = this.#look();
     });
   }
@@ -72,7 +75,8 @@ export class Watch {
     this.#since = Math.min(heard, clock.now());
   }
 
-  async #wake(): Promise<void> {
+  /** Whether more may be due than was taken up. */
+  async #wake(): Promise<boolean> {
     const { options, store, carrier, expire } = this.#setting;
     const room = MAX_RUNS - carrier.size;
     const due = room > 0 ? await store.due(this.#servers, room) : [];
@@ -85,5 +89,6 @@ export class Watch {
         options.onError(error);
       }
     }
+    return room > 0 && due.length === room;
   }
 }

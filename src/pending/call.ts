@@ -26,6 +26,17 @@ export type PendingSampling =
   | { readonly stage: "response"; readonly params: SamplingParams; readonly result: SamplingResult }
   | { readonly stage: "failed"; readonly params: SamplingParams; readonly reason: string };
 
+/** The task that a call became, as it was last seen. The server's words: escape them. */
+export interface PendingTask {
+  /** `working`, `input_required`, `completed`, `failed`, `cancelled`, or what a later revision adds. */
+  readonly status: string;
+  readonly message?: string;
+  /** When it became known here. */
+  readonly since: number;
+  /** How long it lives from its beginning, in ms; `null`: without end. Absent where the server does not say. */
+  readonly ttlMs?: number | null;
+}
+
 /** A question of the present round. What was asked is in `saved.questions`, under its key. */
 export interface PendingQuestion {
   /** Names the question in the call, over all rounds. */
@@ -47,6 +58,10 @@ export type PendingEvent = { readonly at: number; readonly round: number } & (
   | { readonly type: "sent" }
   | { readonly type: "waiting_on_server" }
   | { readonly type: "resumed" }
+  /** The server goes on with it as a task. */
+  | { readonly type: "task" }
+  /** It is over here, and its task is still to be cancelled at the server. */
+  | { readonly type: "ending"; readonly reason: string }
   | { readonly type: "ended"; readonly state: PendingState; readonly reason?: string }
 );
 
@@ -56,6 +71,8 @@ export type PendingPause =
   | { readonly type: "state" }
   /** The server cannot be reached: tried again at `at`. */
   | { readonly type: "unreachable"; readonly at: number }
+  /** It is a task, which is looked at again at `at` (H19). */
+  | { readonly type: "task"; readonly at: number }
   /** The answers went out and no response came. Whether the server acted is unknown, so a person decides (B24). */
   | { readonly type: "lost" };
 
@@ -86,6 +103,10 @@ export interface PendingCall {
   readonly saved?: SavedCall;
   readonly questions: readonly PendingQuestion[];
   readonly pause?: PendingPause;
+  /** Stays after the end. */
+  readonly task?: PendingTask;
+  /** It is to end so, once the server was told to cancel the task (H28), or could not be. */
+  readonly ending?: { readonly state: "stopped" | "failed"; readonly reason: string; readonly at: number };
   /** Which process carries it on, and until when nobody else may. */
   readonly claim?: { readonly owner: string; readonly until: number };
   readonly history: readonly PendingEvent[];

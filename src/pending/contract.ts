@@ -14,6 +14,10 @@ export interface PendingSummary {
   readonly startedAt: number;
   readonly changedAt: number;
   readonly answerBy?: number;
+  /** The status of the task it became; a server's word. */
+  readonly task?: string;
+  /** It is complete, and what it ended with is a tool's own failure. */
+  readonly isError?: boolean;
 }
 
 export interface PendingPage {
@@ -78,5 +82,5 @@ export function dueAt({ state, claim, pause, answerBy }: PendingCall): number | 
   if (state !== "sending") return undefined;
   if (claim !== undefined) return claim.until;
   if (pause?.type === "lost") return undefined;
-  return pause?.type === "unreachable" ? pause.at : 0;
+  return pause?.type === "unreachable" || pause?.type === "task" ? pause.at : 0;
 }

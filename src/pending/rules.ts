@@ -48,7 +48,10 @@ export function decide(
   const next = withEvent({ ...call, questions }, decision.at, event);
   const value = { type: "won" } as const;
   if (decision.action === "refuse") {
-    return { call: end(next, decision.at, "stopped", `“${question.key}” was refused; nothing was sent.`), value };
+    return {
+      call: conclude(next, decision.at, "stopped", `“${question.key}” was refused; no answer was sent.`),
+      value,
+    };
   }
   const ready = questions.every((one) => one.decision !== undefined);
   return { call: ready ? { ...next, state: "sending" } : next, value };
@@ -67,7 +70,27 @@ export function isExpired({ state, answerBy }: PendingCall, now: number): boolea
 }
 
 export function expire(call: PendingCall, at: number): PendingCall {
-  return end(call, at, "expired", "Nobody answered in time; nothing was sent.");
+  const left = hasTask(call) ? " Its task may go on at the server until its own time is over." : "";
+  return end(call, at, "expired", `Nobody answered in time; nothing was sent.${left}`);
+}
+
+/**
+ * The end that this side wants. A call whose task still runs at the server ends once that was told (H28): it asks nobody any
+ * more, and is carried on for this alone. Asked for twice, it ends at once.
+ */
+export function conclude(call: PendingCall, at: number, state: "stopped" | "failed", reason: string): PendingCall {
+  if (!hasTask(call)) return end(call, at, state, reason);
+  if (call.ending !== undefined) return end(call, at, call.ending.state, `${call.ending.reason} ${UNTOLD}`);
+  const { pause: _pause, problem: _problem, answerBy: _by, ...rest } = call;
+  const ending = { state, reason, at };
+  return withEvent({ ...rest, state: "sending", questions: [], ending }, at, { type: "ending", reason });
+}
+
+/** How a call ended whose task could not be cancelled. */
+export const UNTOLD = "The server was not told: the task may go on there.";
+
+function hasTask({ saved }: PendingCall): boolean {
+  return saved?.task !== undefined;
 }
 
 /** The end: what a call needed to go on, answers and the server's state, is forgotten. */
@@ -79,7 +102,7 @@ export function end(
   result?: PendingCall["result"],
 ): PendingCall {
   if (hasEnded(call)) throw new ParleyError("call_state", `The call is ${call.state} already.`);
-  const { saved: _saved, claim: _claim, pause: _pause, problem: _problem, answerBy: _by, ...rest } = call;
+  const { saved: _saved, claim: _claim, pause: _pause, problem: _problem, answerBy: _by, ending: _, ...rest } = call;
   const ended: PendingCall = {
     ...rest,
     state,
@@ -98,7 +121,7 @@ export function claim(call: PendingCall, owner: string, now: number, leaseMs: nu
   // A claim that ran out was a process that is gone.
   const resumed = takenBy === undefined ? call : withEvent(call, now, { type: "resumed" });
   const mine = { ...resumed, claim: { owner, until: now + leaseMs } };
-  return { call: mine, value: mine };
+  return { call: mine, quiet: takenBy === undefined, value: mine };
 }
 
 export function isHeldBy({ state, claim }: PendingCall, owner: string): boolean {

@@ -32,6 +32,12 @@ interface Row {
   readonly changedAt: number;
 }
 
+type SummaryRow = Omit<PendingSummary, "answerBy" | "task" | "isError"> & {
+  readonly answerBy: number | null;
+  readonly task: string | null;
+  readonly isError: number | null;
+};
+
 const PURPOSE = "mcp-parley/pending/v1";
 /** Ended calls that one `add` forgets at most. More are forgotten than come. */
 const FORGET_CALLS = 32;
@@ -73,6 +79,8 @@ export function sqlitePending(
   const write = (call: PendingCall) => ({
     ...summaryOf(call),
     answerBy: call.answerBy ?? null,
+    task: call.task?.status ?? null,
+    isError: call.result?.isError === true ? 1 : null,
     rank: rankOf(call),
     dueAt: dueAt(call) ?? null,
     call: encode(box, call),
@@ -113,11 +121,11 @@ export function sqlitePending(
       const more = size + 1;
       const rows = (
         place === undefined ? sql.first.all({ size: more }) : sql.next.all({ ...place, size: more })
-      ) as (PendingSummary & { readonly rank: number })[];
+      ) as (SummaryRow & { readonly rank: number })[];
       const shown = rows.slice(0, size);
       const last = shown.at(-1);
       return {
-        calls: shown.map(({ rank: _rank, ...summary }) => withoutNull(summary)),
+        calls: shown.map(({ rank: _rank, ...summary }) => summaryIn(summary)),
         total: sql.count.get() as number,
         waiting: sql.waiting.get() as number,
         ...(rows.length > size && last !== undefined && { next: writePlace(last) }),
@@ -127,7 +135,7 @@ export function sqlitePending(
       return sql.due.all({ now: time(), servers: JSON.stringify(servers), limit }) as string[];
     },
     async changes(since, limit) {
-      return (sql.changes.all({ since, limit }) as PendingSummary[]).map(withoutNull);
+      return (sql.changes.all({ since, limit }) as SummaryRow[]).map(summaryIn);
     },
     async muted() {
       return sql.muted.all() as string[];
@@ -170,8 +178,13 @@ function decode(box: Box | undefined, id: string, bytes: Buffer): PendingCall {
   }
 }
 
-function withoutNull({ answerBy, ...summary }: PendingSummary): PendingSummary {
-  return answerBy === null || answerBy === undefined ? summary : { ...summary, answerBy };
+function summaryIn({ answerBy, task, isError, ...summary }: SummaryRow): PendingSummary {
+  return {
+    ...summary,
+    ...(answerBy !== null && { answerBy }),
+    ...(task !== null && { task }),
+    ...(isError === 1 && { isError: true }),
+  };
 }
 
 function unavailable(why: string, cause?: unknown): ParleyError {

@@ -2,7 +2,7 @@ import { hasEnded, openQuestions, type PendingCall } from "./call.ts";
 import type { PendingSummary } from "./contract.ts";
 
 export function summaryOf(call: PendingCall): PendingSummary {
-  const { id, server, method, target, state, version, round, startedAt, changedAt, answerBy } = call;
+  const { id, server, method, target, state, version, round, startedAt, changedAt, answerBy, task, result } = call;
   return {
     id,
     server,
@@ -15,6 +15,8 @@ export function summaryOf(call: PendingCall): PendingSummary {
     startedAt,
     changedAt,
     ...(answerBy !== undefined && state === "waiting" && { answerBy }),
+    ...(task !== undefined && { task: task.status }),
+    ...(result?.isError === true && { isError: true }),
   };
 }
 

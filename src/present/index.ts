@@ -19,5 +19,6 @@ export {
 export { describeSample, describeSampling, type SamplingPart, type SamplingView } from "./sampling-view.ts";
 export { type TerminalOptions, terminalResponders } from "./terminal/responders.ts";
 export { terminalAvailable } from "./terminal/surface.ts";
+export { type TerminalTasksOptions, terminalTasks } from "./terminal/tasks.ts";
 export { type Safe, type SafeText, type VisibleOptions, visible } from "./text.ts";
 export { type AcceptableUrl, inspectUrl, type RefusedUrl, type UrlView } from "./url.ts";

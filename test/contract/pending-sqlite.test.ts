@@ -8,7 +8,8 @@ import { afterAll, expect, it, onTestFinished } from "vitest";
 import { sqliteLedger } from "../../src/ledger/sqlite.ts";
 import { decide } from "../../src/pending/rules.ts";
 import { type SqlitePendingOptions, sqlitePending } from "../../src/pending/sqlite.ts";
-import { person, testPending, waitingCall } from "./pending-suite.ts";
+import { SCHEMA } from "../../src/pending/sqlite-schema.ts";
+import { person, taskCall, testPending, waitingCall } from "./pending-suite.ts";
 import { whenReachable } from "./servers.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "parley-pending-"));
@@ -90,20 +91,23 @@ run("sqlite pending calls", () => {
 
   it("with keys neither states nor answers are readable at rest, keys can be rotated, and nothing opens elsewhere", async () => {
     const call = waitingCall(["a", "b"]);
+    const task = taskCall(1);
     const answer = { action: "accept" as const, content: { word: "hush-hush" } };
     const write = async (keys?: SqlitePendingOptions["keys"]) => {
       const path = newFile();
       const store = sqlitePending({ path }, keys && { keys });
       await store.add(call);
+      await store.add(task);
       await store.update(call.id, (one) => decide(one, "r1-0", person("accept"), answer));
       return { path, store };
     };
     const clear = await write();
     expect(bytesOf(clear.path), "without keys they are: the test can see them").toMatch(/secret-state[\s\S]*hush-hush/);
+    for (const word of ["task-1", "a-word-of-the-server"]) expect(bytesOf(clear.path)).toContain(word);
     await clear.store.close();
 
     const { path, store } = await write([key(1)]);
-    expect(bytesOf(path)).not.toMatch(/secret-state|hush-hush/);
+    expect(bytesOf(path)).not.toMatch(/secret-state|hush-hush|task-1|a-word-of-the-server/);
     await store.close();
     const rotated = sqlitePending({ path }, { keys: [key(2), key(1)] });
     expect((await rotated.get(call.id))?.saved?.requestState).toBe("secret-state");
@@ -113,7 +117,7 @@ run("sqlite pending calls", () => {
     await strange.close();
 
     const database = new Database(path);
-    database.exec(`UPDATE parley_pending SET id = '${"f".repeat(32)}'`);
+    database.prepare("UPDATE parley_pending SET id = ? WHERE id = ?").run("f".repeat(32), call.id);
     database.close();
     const moved = sqlitePending({ path }, { keys: [key(1)] });
     await expect(moved.get("f".repeat(32))).rejects.toMatchObject({ code: "store_unavailable" });
@@ -138,6 +142,35 @@ run("sqlite pending calls", () => {
     blocker.exec("COMMIT");
     expect((await store.get(call.id))?.state).toBe("waiting");
     blocker.close();
+    await store.close();
+  });
+
+  it("takes over a file of the first version, with its calls, lists and what is due", async () => {
+    const path = newFile();
+    const database = new Database(path);
+    database.exec("CREATE TABLE parley_meta (name TEXT NOT NULL PRIMARY KEY, value INTEGER NOT NULL) STRICT");
+    database.exec(SCHEMA.migrations[0] as string);
+    database.exec("INSERT INTO parley_meta VALUES ('pending', 1)");
+    const calls = [waitingCall(["ok"], { answerBy: 7 }), waitingCall([], { state: "sending" })];
+    for (const { id, state, answerBy = null, ...call } of calls) {
+      const due = state === "sending" ? 0 : answerBy;
+      database
+        .prepare("INSERT INTO parley_pending VALUES (?, 's', 'tools/call', 't', ?, 0, 1, 1, 1, 1, 1, ?, ?, ?)")
+        .run(id, state, answerBy, due, Buffer.from(JSON.stringify({ id, state, ...call })));
+    }
+    database.close();
+    const store = sqlitePending({ path });
+    expect((await store.list(9)).calls.map(({ id, answerBy, task, isError }) => [id, answerBy, task, isError])).toEqual(
+      [
+        [calls[0]?.id, 7, undefined, undefined],
+        [calls[1]?.id, undefined, undefined, undefined],
+      ],
+    );
+    expect(await store.due(["s"], 9)).toEqual([calls[1]?.id, calls[0]?.id]);
+    expect((await store.get(calls[0]?.id ?? ""))?.saved?.requestState).toBe("secret-state");
+    const task = taskCall(1);
+    await store.add(task);
+    expect((await store.list(9)).calls.find(({ id }) => id === task.id)?.task).toBe("working");
     await store.close();
   });
 

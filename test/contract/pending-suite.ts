@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { PendingCall } from "../../src/pending/call.ts";
 import type { PendingStore, PendingStoreOptions } from "../../src/pending/contract.ts";
-import { claim, decide, end, expire, isExpired } from "../../src/pending/rules.ts";
+import { claim, conclude, decide, end, expire, isExpired } from "../../src/pending/rules.ts";
 
 export interface PendingWorld {
   open(options?: PendingStoreOptions): PendingStore;
@@ -55,6 +55,17 @@ export function waitingCall(keys: readonly string[] = ["ok"], more: Partial<Pend
   };
 }
 const EMPTY = { type: "object" as const, properties: {} };
+
+/** A call that became a task, which is looked at again at `at`. */
+export function taskCall(at: number, more: Partial<PendingCall> = {}): PendingCall {
+  const call = waitingCall([]);
+  const saved = {
+    ...call.saved,
+    task: { taskId: "task-1", pollIntervalMs: 1, answered: [] },
+  } as PendingCall["saved"] & {};
+  const task = { status: "working", message: "a-word-of-the-server", since: 1 };
+  return { ...call, state: "sending", saved, task, pause: { type: "task", at }, ...more };
+}
 
 export const person = (action: "accept" | "decline" | "cancel" | "refuse", at = 1) =>
   ({ action, by: { type: "person" }, at }) as const;
@@ -158,6 +169,72 @@ export function testPending(name: string, world: () => PendingWorld, run: typeof
       expect(kept).toMatchObject({ state: "expired", problem: "Nobody answered in time; nothing was sent." });
       expect(kept?.history.some(({ type }) => type === "decided")).toBe(false);
       expect(isExpired(kept as PendingCall, clock.now())).toBe(false);
+      await store.close();
+    });
+
+    it("H19, B45: a task is due when it is to be looked at; nobody holds it until then, and nothing expires it", async () => {
+      const clock = standingClock();
+      const store = world().open({ now: clock.now, keepEndedMs: 0, maxCalls: 2 });
+      const call = taskCall(clock.now() + 50);
+      await store.add(call);
+      const take = (owner: string) => store.update(call.id, (one) => claim(one, owner, clock.now(), 100));
+      clock.move(49);
+      expect([await store.due(["s"], 9), await take("a")]).toEqual([[], undefined]);
+      clock.move(1);
+      expect(await store.due(["s"], 9)).toEqual([call.id]);
+      expect((await take("a"))?.claim?.owner).toBe("a");
+      expect((await store.get(call.id))?.version, "that a process looks is no news").toBe(1);
+      expect([await take("b"), await store.due(["s"], 9)]).toEqual([undefined, []]);
+      clock.move(10_000_000_000);
+      await store.add(waitingCall());
+      await expect(store.add(waitingCall()), "a task has not ended").rejects.toMatchObject({ code: "limit_exceeded" });
+      expect(isExpired((await store.get(call.id)) as PendingCall, clock.now())).toBe(false);
+      await store.close();
+    });
+
+    it("H28: a task that is stopped is due at once, whenever it was to be looked at; stopped again, it ends", async () => {
+      const clock = standingClock();
+      const store = world().open({ now: clock.now });
+      const call = taskCall(clock.now() + 1_000_000);
+      await store.add(call);
+      const stopTask = () =>
+        store.update(call.id, (one) => ({ call: conclude(one, clock.now(), "stopped", "Stop."), value: true }));
+      await stopTask();
+      expect(await store.get(call.id)).toMatchObject({
+        state: "sending",
+        ending: { state: "stopped", reason: "Stop." },
+      });
+      expect(await store.due(["s"], 9)).toEqual([call.id]);
+      await stopTask();
+      expect(await store.get(call.id)).toMatchObject({
+        state: "stopped",
+        problem: "Stop. The server was not told: the task may go on there.",
+      });
+      expect(await store.due(["s"], 9)).toEqual([]);
+      await store.close();
+    });
+
+    it("lists of a task how it stands, and of an end whether it is a tool's failure", async () => {
+      const store = world().open();
+      const [task, failure, success] = [taskCall(1), waitingCall(), waitingCall()];
+      for (const call of [task, failure, success]) await store.add(call);
+      for (const [{ id }, isError] of [
+        [failure, true],
+        [success, false],
+      ] as const)
+        await store.update(id, (one) => ({
+          call: end(one, 2, "complete", undefined, { text: "", isError }),
+          value: undefined,
+        }));
+      const of = async (list: Promise<readonly { id: string; task?: string; isError?: boolean }[]>) =>
+        Object.fromEntries((await list).map(({ id, task: status, isError }) => [id, [status, isError]]));
+      const expected = {
+        [task.id]: ["working", undefined],
+        [failure.id]: [undefined, true],
+        [success.id]: [undefined, undefined],
+      };
+      expect(await of(store.list(9).then(({ calls }) => calls))).toEqual(expected);
+      expect(await of(store.changes(0, 9))).toEqual(expected);
       await store.close();
     });
 

@@ -146,9 +146,18 @@ describe("over stdio, after --", () => {
   it("4: a command that is not there, one that ends at once", async () => {
     const missing = await parley(["call", "t", "--", "parley-no-such-command"]);
     expect(missing).toMatchObject({ code: 4, err: expect.stringMatching(/ENOENT: check the command\n$/) });
-    const short = await parley(["call", "t", "--", process.execPath, "-e", "0"]);
-    expect(short.code).toBe(4);
-    expect(short.err).toMatch(/^parley: cannot talk to node: .+\n$/);
+    for (const [script, ending] of [
+      ["0", "exit code 0"],
+      ["process.exit(7)", "exit code 7"],
+      ["process.kill(process.pid, 'SIGKILL')", "signal SIGKILL"],
+    ] as const) {
+      const short = await parley(["call", "t", "--", process.execPath, "-e", script]);
+      expect(short.code).toBe(4);
+      expect(short.err).toMatch(
+        /^parley: The command "node" ended before it answered .+ Run it by itself to see why\.\n$/,
+      );
+      expect(short.err).toContain(`(${ending})`);
+    }
   });
 
   it("3: ended by a signal while it waits, and the server's process ends with it", async () => {

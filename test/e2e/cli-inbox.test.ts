@@ -49,6 +49,16 @@ describe("parley inbox", () => {
     expect(server.legs).toHaveLength(0);
   });
 
+  it("a command that ends at once is named, with how it ended, in the list of servers and as the end of its call", async () => {
+    const inbox = await running(["inbox", "--server", `files=${process.execPath} -e "process.exit(7)"`]);
+    onTestFinished(async () => void (await inbox.stop("SIGKILL")));
+    const page = await Browser.open(inbox.url);
+    const why = expect.stringMatching(/The command "node" ended before it answered \(exit code 7\)/);
+    const { id } = await page.start("files", "read");
+    expect(await page.until(id, over)).toMatchObject({ state: "failed", problem: why });
+    expect((await page.inbox()).servers[0]).toMatchObject({ status: "unreachable", problem: why });
+  });
+
   it("asks the policy of a file first, under the name given here, and uses a model by flag", async () => {
     const server = await start();
     const models = await modelServer(() => completion({ content: "seven" }));

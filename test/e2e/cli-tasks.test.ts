@@ -1,8 +1,15 @@
-import { expect, it } from "vitest";
-import { file, parley, serving, YES } from "../helpers/cli.ts";
+/** Calls that go on as tasks, at the command line (H19, H28, T1). */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { file, MAIN, parley, serving, YES } from "../helpers/cli.ts";
+import { handTasks, question } from "../helpers/hand-tasks.ts";
 import { openListen } from "../helpers/listen.ts";
 import { TaskWire, textIn } from "../helpers/tasks.ts";
+import { CTRL_C, canHaveTerminal, DOWN, ENTER, onTerminal } from "../helpers/terminal.ts";
 import { until } from "../helpers/until.ts";
+
+const TASK = /^parley: The task of “release” at server “127\.0\.0\.1:\d+” is working(\.|: “build⟨U\+001B⟩\[2Jing”)$/;
 
 it("a call that goes on as a task is driven to its end, says so on standard error, and ends with its server", async () => {
   const server = await serving("tasks.mjs");
@@ -11,9 +18,9 @@ it("a call that goes on as a task is driven to its end, says so on standard erro
     const { code, out, err } = await parley(["call", server.url, "release", "--answers", answers]);
     expect({ code, out }).toEqual({ code: 0, out: "published\n" });
     const lines = err.trimEnd().split("\n");
-    expect(lines[0]).toBe("parley: the call goes on as a task");
+    for (const line of lines) expect(line).toMatch(TASK);
     // The server's words, made visible.
-    expect(lines).toContain("parley: the call goes on as a task: build⟨U+001B⟩[2Jing");
+    expect(lines.at(-1)).toContain("“build⟨U+001B⟩[2Jing”");
   } finally {
     expect(await server.stop()).toBe(0);
   }
@@ -35,4 +42,98 @@ it.each(["native", "sdk"])("H30 its tasks are told of, on --mount %s", async (mo
   } finally {
     expect(await server.stop()).toBe(0);
   }
+});
+
+describe("a signal while the task works", () => {
+  async function interrupted(cut?: RegExp) {
+    const server = await handTasks();
+    onTestFinished(() => server.close());
+    const child = spawn(process.execPath, [MAIN, "call", server.url, "build"]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let err = "";
+    child.stderr.on("data", (chunk) => {
+      err += chunk;
+    });
+    const ended = once(child, "close");
+    await expect.poll(() => server.count("tasks/get"), { timeout: 10_000 }).toBeGreaterThan(1);
+    server.knobs.cut = cut;
+    child.kill("SIGINT");
+    const [code] = await ended;
+    return { server, code, err };
+  }
+
+  it("H28: has it cancelled at the server before the process ends, and says so", async () => {
+    const { server, code, err } = await interrupted();
+    expect([code, server.count("tasks/cancel"), server.knobs.status]).toEqual([3, 1, "cancelled"]);
+    expect(err).toMatch(
+      /is working\.\nparley: The task of “build” at server “[\d.:]+” was cancelled\.\nparley: The call was aborted/,
+    );
+  });
+
+  it("H28: says that it may go on when the server does not hear of it", async () => {
+    const { code, err } = await interrupted(/tasks\/cancel/);
+    expect(code).toBe(3);
+    expect(err).toMatch(/“build” at server “[\d.:]+” could not be cancelled, and may go on there\.\n/);
+  });
+});
+
+it("B24: a server that is away for a while is said to be, and the call goes on when it is back", async () => {
+  const server = await handTasks();
+  onTestFinished(() => server.close());
+  server.knobs.cut = /tasks\/get/;
+  const running = parley(["call", server.url, "build"]);
+  await expect.poll(() => server.count("tasks/get"), { timeout: 15_000 }).toBeGreaterThan(3);
+  Object.assign(server.knobs, { cut: undefined, status: "completed" });
+  const { code, out, err } = await running;
+  expect([code, out]).toEqual([0, "built\n"]);
+  expect(err).toContain("the server cannot be reached; looking again.");
+});
+
+it("a question that nothing here can answer fails the call, and says that the task may go on", async () => {
+  const server = await handTasks();
+  onTestFinished(() => server.close());
+  Object.assign(server.knobs, { status: "input_required", asks: { go: question("Go?") } });
+  const { code, err } = await parley(["call", server.url, "build", "--answers", file({ other: YES })]);
+  expect(code).toBe(3);
+  expect(err).toContain("may go on there; nobody here looks after it any more.");
+});
+
+describe.skipIf(!canHaveTerminal)("at a terminal", () => {
+  const task = async () => {
+    const server = await handTasks();
+    onTestFinished(() => server.close());
+    Object.assign(server.knobs, { status: "input_required", asks: { go: question("Publish it?") } });
+    return server;
+  };
+  const call = (url: string) => [process.execPath, MAIN, "call", url, "build"];
+
+  it("a task's question is asked like any other, and the task goes on", { timeout: 30_000 }, async () => {
+    const server = await task();
+    const playing = onTerminal(
+      [
+        ["Your answer?", [DOWN, ENTER]],
+        ["Send this", [ENTER]],
+      ],
+      call(server.url),
+    );
+    await expect.poll(() => server.count("tasks/update"), { timeout: 20_000 }).toBe(1);
+    Object.assign(server.knobs, { message: "pub\u001b[2Jlishing" });
+    await expect.poll(() => server.count("tasks/get"), { timeout: 5_000 }).toBeGreaterThan(4);
+    server.knobs.status = "completed";
+    const { screen, status } = await playing;
+    expect(status).toBe(0);
+    expect(screen).toContain("is working: “pub⟨U+001B⟩[2Jlishing”");
+    expect(screen).toContain("built");
+    expect(server.seen.filter(({ method }) => method === "tasks/update")[0]?.params["inputResponses"]).toEqual({
+      go: { action: "accept", content: { confirm: true } },
+    });
+  });
+
+  it("D1, H28: Ctrl-C at its question cancels it and answers nothing", { timeout: 30_000 }, async () => {
+    const server = await task();
+    const { screen, status } = await onTerminal([["Your answer?", [CTRL_C]]], call(server.url));
+    expect(status).toBe(3);
+    expect(screen).toContain("was cancelled.");
+    expect([server.count("tasks/update"), server.count("tasks/cancel")]).toEqual([0, 1]);
+  });
 });

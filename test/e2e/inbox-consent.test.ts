@@ -190,7 +190,7 @@ describe("consent at the inbox", () => {
     expect((await page.decide(sum, run)).body.questions[0]?.sampling).toEqual({ stage: "running" });
     expect((await page.decide(sum, run)).status, "it is running").toBe(409);
     const ended = (await page.decide(sum, { action: "refuse" })).body;
-    expect(ended).toMatchObject({ state: "stopped", problem: "“sum” was refused; nothing was sent." });
+    expect(ended).toMatchObject({ state: "stopped", problem: "“sum” was refused; no answer was sent." });
     const where = await page.asked("desk", "where");
     expect((await page.decide(where, { action: "refuse" })).body.state).toBe("stopped");
     expect(server.legs.map(answersOf)).toEqual([undefined, undefined]);

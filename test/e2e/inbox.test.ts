@@ -34,13 +34,14 @@ describe("inbox", () => {
     await (await plain.browser()).asked("desk", "confirm");
     const capabilitiesOf = ({ server }: typeof plain) =>
       server.legs[0]?.params._meta["io.modelcontextprotocol/clientCapabilities"];
-    expect(capabilitiesOf(plain)).toEqual({ elicitation: { form: {}, url: {} } });
+    const extensions = { "io.modelcontextprotocol/tasks": {} };
+    expect(capabilitiesOf(plain)).toEqual({ elicitation: { form: {}, url: {} }, extensions });
     const rich = await world({
       model: async () => ({ role: "assistant", content: { type: "text", text: "" }, model: "m" }),
       roots: { roots: [{ uri: "file:///home" }] },
     });
     await (await rich.browser()).asked("desk", "confirm");
-    expect(capabilitiesOf(rich)).toEqual({ elicitation: { form: {}, url: {} }, sampling: {}, roots: {} });
+    expect(capabilitiesOf(rich)).toEqual({ elicitation: { form: {}, url: {} }, sampling: {}, roots: {}, extensions });
   });
 
   it("several questions of a round wait for one another, and rounds follow until the end", async () => {

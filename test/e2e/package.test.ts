@@ -50,6 +50,7 @@ const VALUES: Record<string, string[]> = {
     "systemClock",
     "terminalAvailable",
     "terminalResponders",
+    "terminalTasks",
     "toolHarm",
     "visible",
   ],

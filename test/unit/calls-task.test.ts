@@ -1,5 +1,6 @@
 /** The driver with calls that go on as tasks, against a server that can also be wrong. */
 import { expect, test } from "vitest";
+import { ParleyError } from "../../src/errors.ts";
 import {
   accept,
   CAPABILITIES,
@@ -125,13 +126,151 @@ test("H28, H29: aborting the call cancels the task, and sends no cancellation of
   expect([call.status, call.unanswered, call.task]).toEqual([
     "asking",
     ["a"],
-    { taskId: ID, status: "input_required" },
+    { taskId: ID, status: "input_required", pollIntervalMs: 1000, ttlMs: null },
   ]);
   call.abort();
   await settle();
   expect(peer.requests.at(-1)).toMatchObject({ method: "tasks/cancel", params: { taskId: ID } });
   expect(peer.notifications).toEqual([]);
   expect(call.status).toBe("aborted");
+  expect(peer.events.slice(-2)).toMatchObject([{ type: "aborted" }, { type: "task_cancel", acknowledged: true }]);
+});
+
+test("H28: who waits for an aborted call hears of it once its server has, or could not", async () => {
+  for (const [cancelled, acknowledged] of [
+    [ACK, true],
+    [{ error: { code: -32_602, message: "no such task" } }, false],
+  ] as const) {
+    const peer = await scripted((request) =>
+      request.method === "tasks/cancel" ? cancelled : server([begun()], [now("working")])(request),
+    );
+    const stop = new AbortController();
+    const running = peer.calls().callTool({ name }, { signal: stop.signal });
+    await settle();
+    expect(methods(peer.requests)).toEqual(["tools/call", "tasks/get"]);
+    stop.abort();
+    await expect(running).rejects.toMatchObject({ code: "aborted" });
+    expect(peer.events.at(-1)).toMatchObject({ type: "task_cancel", acknowledged });
+  }
+});
+
+test("H28: who ends the call at a task's question is told, too, once the server has heard of it", async () => {
+  let acknowledge = () => {};
+  const heard = new Promise<void>((resolve) => {
+    acknowledge = resolve;
+  });
+  const asks = now("input_required", { inputRequests: { a: form() } });
+  const peer = await scripted(async (request) => {
+    if (request.method === "tasks/cancel") await heard;
+    return server([begun()], [asks])(request);
+  });
+  const leave = async () => {
+    throw new ParleyError("aborted", "Ctrl-C");
+  };
+  let over = false;
+  const running = peer.calls({ responders: { form: leave } }).callTool({ name });
+  const ended = running.catch((error: unknown) => {
+    over = true;
+    return error;
+  });
+  await settle();
+  expect([methods(peer.requests).at(-1), over]).toEqual(["tasks/cancel", false]);
+  acknowledge();
+  expect(await ended).toMatchObject({ code: "aborted", message: "Ctrl-C" });
+});
+
+test("H28: a server that does not answer keeps who aborted for five seconds, not for ever", async () => {
+  const clock = new HandClock();
+  const peer = await scripted((request) =>
+    request.method === "tasks/cancel" ? "silence" : server([begun()], [now("working")])(request),
+  );
+  const stop = new AbortController();
+  const running = peer.calls({ clock }).callTool({ name }, { signal: stop.signal });
+  await settle();
+  stop.abort();
+  let over = false;
+  const ended = running.catch(() => {
+    over = true;
+  });
+  await clock.pass(4_999);
+  expect(over).toBe(false);
+  await clock.pass(1);
+  await ended;
+  expect(peer.events.at(-1)).toMatchObject({ type: "task_cancel", acknowledged: false });
+  expect(clock.pending).toBe(0);
+});
+
+test("H19: a call that is let go of leaves its task running, and goes on where it was saved", async () => {
+  const peer = await scripted(server([begun()], [now("working"), completed]));
+  const clock = new HandClock();
+  const calls = peer.calls({ clock, followTasks: false });
+  const call = await calls.open("tools/call", { name });
+  const saved = JSON.stringify(call);
+  call.leave();
+  await settle();
+  expect([call.status, clock.pending]).toEqual(["aborted", 0]);
+  expect(peer.events.at(-1)).toMatchObject({ type: "aborted", left: true });
+  await expect(call.continue()).rejects.toMatchObject({ code: "aborted" });
+  expect(methods(peer.requests)).toEqual(["tools/call"]);
+  const running = calls.resume(saved).run();
+  await settle();
+  await clock.pass(1_000);
+  await expect(running).resolves.toMatchObject({ content: [{ text: "built" }] });
+});
+
+test("H19: without followTasks a call comes back once it is a task, and then after each exchange", async () => {
+  const asks = now("input_required", { inputRequests: { a: form() } });
+  const peer = await scripted(server([begun({ ttlMs: 60_000 })], [now("working"), asks, asks, completed]));
+  const clock = new HandClock();
+  const call = await peer
+    .calls({ responders: asked().responders, clock, followTasks: false })
+    .open("tools/call", { name });
+  const sent = () => methods(peer.requests.splice(0));
+  expect([sent(), call.status, call.task]).toEqual([
+    ["tools/call"],
+    "asking",
+    { taskId: ID, status: "working", pollIntervalMs: 1000, ttlMs: 60_000 },
+  ]);
+  await call.continue();
+  expect([sent(), call.unanswered]).toEqual([["tasks/get"], []]);
+  await call.continue();
+  expect([sent(), call.unanswered]).toEqual([["tasks/get"], ["a"]]);
+  call.answer("a", accept());
+  await call.continue();
+  // The answer is with the server: what is saved now does not hold it any more (H23).
+  expect([sent(), call.toJSON().answers, call.toJSON().task?.answered]).toEqual([["tasks/update"], {}, ["a"]]);
+  await call.continue();
+  expect([sent(), call.unanswered, call.status]).toEqual([["tasks/get"], [], "asking"]);
+  await call.continue();
+  expect([call.status, clock.pending]).toEqual(["complete", 0]);
+});
+
+test("H19, B24: a server that is away for a while costs a task nothing; one that stays away fails the call", async () => {
+  const clock = new HandClock();
+  let away = false;
+  const peer = await scripted(server([begun()], [now("working")]));
+  const send = peer.client.transport?.send.bind(peer.client.transport);
+  Object.assign(peer.client.transport as object, {
+    send: (...args: Parameters<NonNullable<typeof send>>) => {
+      if (away) throw new TypeError("unreachable");
+      return send?.(...args);
+    },
+  });
+  const running = peer.calls({ clock, taskOutageMs: 60_000 }).callTool({ name });
+  const ended = running.catch((error: unknown) => error);
+  await settle();
+  away = true;
+  for (let second = 0; second < 50; second++) await clock.pass(1_000);
+  expect(peer.events.filter(({ type }) => type === "resent").length).toBeGreaterThan(40);
+  away = false;
+  await clock.pass(1_000);
+  const looks = () => methods(peer.requests).filter((method) => method === "tasks/get").length;
+  await settle();
+  expect(looks()).toBeGreaterThan(1);
+  away = true;
+  for (let second = 0; second < 70; second++) await clock.pass(1_000);
+  expect(await ended).toBeInstanceOf(TypeError);
+  expect(clock.pending).toBe(0);
 });
 
 test("H19: a saved call goes on with its task in another process, and asks what was not answered", async () => {

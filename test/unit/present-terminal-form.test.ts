@@ -258,6 +258,28 @@ describe("D1/D25: decline is a choice, leaving is a cancel", () => {
     },
   );
 
+  test.each([
+    ["y marks Yes", ["y"], true],
+    ["however often", ["y", "y", "Y"], true],
+    ["n takes it back", ["y", "n"], false],
+    ["from below it", [DOWN, DOWN, DOWN, "y"], true],
+    ["from above the first", [UP, UP, "y"], true],
+    ["and arrows go on from there", ["y", UP], false],
+    ["another letter does nothing", ["x", "e"], false],
+  ])("F7, D2: at a confirmation %s, and only Enter gives it", async (_what, keys, expected) => {
+    const terminal = new FakeTerminal();
+    let over = false;
+    const answer = ask(terminal, confirm).finally(() => {
+      over = true;
+    });
+    await terminal.at("Your answer?", ...keys);
+    await terminal.shows(expected ? "● Yes" : "● No");
+    expect([over, terminal.text.includes("Send this")]).toEqual([false, false]);
+    await terminal.at("", ENTER);
+    await terminal.at("Send this", ENTER);
+    expect(await answer).toEqual({ action: "accept", content: { ok: expected } });
+  });
+
   test("B13/F2/D2: Enter on a confirmation says No, whatever its default; Yes needs a move", async () => {
     const hasty = new FakeTerminal();
     const no = ask(hasty, confirm, "Delete everything?");

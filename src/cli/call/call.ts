@@ -9,6 +9,7 @@ import { messageOf } from "../../errors.ts";
 import { type PolicyRecord, policyResponders, toolHarm } from "../../policy/index.ts";
 import { terminalResponders } from "../../present/index.ts";
 import { jsonText, renderResult } from "../../present/result.ts";
+import { taskLines } from "../../present/tasks.ts";
 import type { MrtrMethod } from "../../protocol/types.ts";
 import { type Recording, recordTo, type TranscriptKeep } from "../../transcript/index.ts";
 import { EXIT, type ExitCode, errorLine, oneLine, usageError } from "../exit.ts";
@@ -63,6 +64,7 @@ export async function call(line: CallLine, io: Io, signal: AbortSignal): Promise
     const policy = await readPolicyFlag(flags.policy, io);
     if (flags.record === undefined && flags.recordKeep !== undefined)
       throw usageError("--record-keep goes with --record only", "name the file with --record, or leave it out");
+    const onTask = taskLines({ print: (text) => io.err(`parley: ${text}`) });
     const client = await connect(peer, io.err, signal);
     let recording: Recording | undefined;
     try {
@@ -76,7 +78,7 @@ export async function call(line: CallLine, io: Io, signal: AbortSignal): Promise
         policy === undefined
           ? surface
           : policyResponders(policy, surface, { about, onDecision, destructive: toolHarm(client) });
-      const setting = { method: line.method, params, server, responders, rounds, signal, recording, onTask: io.err };
+      const setting = { method: line.method, params, server, responders, rounds, signal, recording, onTask };
       const result = await drive(client, setting);
       return print(line, name, { result, ...told() }, io);
     } finally {
@@ -98,8 +100,8 @@ interface Drive {
   readonly rounds: Round[];
   readonly signal: AbortSignal;
   readonly recording: Recording | undefined;
-  /** Told how a task stands that the call has become. */
-  onTask(line: string): void;
+  /** Tells how a task stands that the call has become. */
+  onTask(event: CallEvent): void;
 }
 
 async function drive(client: Client, setting: Drive): Promise<CallResults[MrtrMethod]> {
@@ -109,15 +111,10 @@ async function drive(client: Client, setting: Drive): Promise<CallResults[MrtrMe
     if (event.type === "interim") {
       rounds.push({ questions: event.questions.map(({ key }) => key), stateBytes: event.stateBytes, ms });
     } else if (event.type === "complete") rounds.push({ questions: [], stateBytes: 0, ms });
-    else if (event.type === "task" && event.status === "working") onTask(taskLine(event.statusMessage));
+    onTask(event);
   };
   const calls = createCalls(client, { server, responders, onEvent, ...(recording && { recorder: recording }) });
   return (await calls.open(method, params, { signal })).run();
-}
-
-/** The server's words, made visible. */
-function taskLine(statusMessage: string | undefined): string {
-  return oneLine(`parley: the call goes on as a task${statusMessage === undefined ? "" : `: ${statusMessage}`}`);
 }
 
 /** @throws ParleyError `usage` */

@@ -1,4 +1,5 @@
 /** The server of a call: an address, or a command to start. */
+import type { ChildProcess } from "node:child_process";
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -77,7 +78,7 @@ export function peerName(peer: Peer): string {
  * Connects on revision 2026-07-28 and no other. A command is started with this process's environment, as a shell
  * would, except for the key of the person's model; what it writes to standard error is shown a line at a time, escaped and marked as its own (T1, T2).
  *
- * @throws ParleyError `aborted`, or what the SDK and the transport report. Nothing is left running then.
+ * @throws ParleyError `aborted`, `connection_lost` for a command that ends at once, or what the SDK and the transport report. Nothing is left running then.
  */
 export async function connect(peer: Peer, onLine: (line: string) => void, signal: AbortSignal): Promise<Client> {
   const client = new Client(
@@ -93,8 +94,9 @@ export async function connect(peer: Peer, onLine: (line: string) => void, signal
   try {
     await Promise.race([client.connect(transport), aborted]);
   } catch (error) {
+    const ending = transport instanceof OneProcess ? transport.ending : undefined;
     await transport.close();
-    throw error;
+    throw ending === undefined || signal.aborted ? error : endedAtOnce(peer, ending, error);
   }
   return client;
 }
@@ -108,7 +110,25 @@ function http({ url, headers }: { url: URL; headers: Headers }): Transport {
  * The SDK (2.4.0) asks a throw-away second process of the same command which revision it speaks, and discards what it
  * writes to standard error, unless the transport is a subclass: a server is started once here.
  */
-class OneProcess extends StdioClientTransport {}
+class OneProcess extends StdioClientTransport {
+  /** How the process ended, once it has. */
+  ending: string | undefined;
+
+  override async start(): Promise<void> {
+    await super.start();
+    // The SDK has no public way to the exit code.
+    const { _process: child } = this as unknown as { _process?: ChildProcess };
+    child?.once("exit", (code, signal) => {
+      this.ending = signal === null ? `exit code ${code}` : `signal ${signal}`;
+    });
+  }
+}
+
+/** More to the point than what the negotiation says of a peer that is not there. */
+function endedAtOnce(peer: Peer, ending: string, cause: unknown): ParleyError {
+  const message = `The command "${peerName(peer)}" ended before it answered (${ending}). Its own words are on standard error, after "server:". Run it by itself to see why.`;
+  return new ParleyError("connection_lost", message, { cause, details: { remedy: "" } });
+}
 
 function stdio(command: string, args: readonly string[], onLine: (line: string) => void): Transport {
   const given = Object.entries(process.env).filter(([name, value]) => value !== undefined && name !== MODEL_KEY);

@@ -1,8 +1,8 @@
 /** One call: what runs, the questions of this round together, and what happened so far. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ASKS } from "../../present/words.ts";
-import type { CallView, InboxView, QuestionItem } from "../api.ts";
-import { Deadline, Facts, isOpen, StateBadge } from "./call-state.tsx";
+import type { CallView, InboxView, QuestionItem, TaskItem } from "../api.ts";
+import { CallTitle, Deadline, Facts, isOpen, StateBadge, stopText, TaskFacts } from "./call-state.tsx";
 import { type PageProblem, path } from "./client.ts";
 import { usePage, useResource } from "./context.ts";
 import { AskTwice, FocusHeading, Notice } from "./controls.tsx";
@@ -11,7 +11,7 @@ import { Drawn } from "./guard.ts";
 import { History } from "./history.tsx";
 import { QuestionCard } from "./question-card.tsx";
 import { go, hrefOf } from "./route.ts";
-import { Framed, Quoted } from "./server-text.tsx";
+import { Framed, Quoted, Warnings } from "./server-text.tsx";
 import { useNow } from "./time.ts";
 import { WaitingOnServer } from "./waiting.tsx";
 
@@ -46,7 +46,7 @@ function Loaded({ call, onCall, onRefresh }: LoadedProps) {
         <a href={hrefOf({ view: "inbox" })}>Inbox</a>
       </p>
       <FocusHeading level={1}>
-        Call to <bdi>{call.serverName}</bdi>
+        <CallTitle call={call} />
       </FocusHeading>
       <section class="card" aria-label="What will run">
         <p class="target">
@@ -55,10 +55,11 @@ function Loaded({ call, onCall, onRefresh }: LoadedProps) {
         </p>
         {call.arguments !== undefined && <Framed own label="With these arguments" text={call.arguments} />}
         <p class="meta">
-          <StateBadge state={call.state} waitingOnServer={call.waitingOnServer === true} /> <Facts call={call} />{" "}
+          <StateBadge call={call} waitingOnServer={call.waitingOnServer === true} /> <Facts call={call} />{" "}
           <Deadline call={call} />
         </p>
       </section>
+      {call.task !== undefined && isOpen(call) && <Task call={call} task={call.task} />}
       {stale !== undefined && <Stale problem={stale} />}
       {call.problem !== undefined && (
         <Notice tone="bad">
@@ -102,6 +103,32 @@ function Loaded({ call, onCall, onRefresh }: LoadedProps) {
   );
 }
 
+/** The server goes on by itself: how it stands, and what it says of it. */
+function Task({ call, task }: { call: CallView; task: TaskItem }) {
+  return (
+    <section class="card" aria-label="The task">
+      <h2>The server goes on with this as a task</h2>
+      <p class="meta">
+        <TaskFacts task={task} />
+      </p>
+      {task.message !== undefined && (
+        <>
+          <Framed label="The server says" text={task.message} />
+          <Warnings warnings={task.message.warnings} />
+        </>
+      )}
+      <p class="hint">{taskHint(call)}</p>
+    </section>
+  );
+}
+
+function taskHint({ state, ending }: CallView): string {
+  if (ending === true)
+    return "The server is being told to cancel it. Stop the call again to end it here without waiting for that.";
+  if (state === "waiting") return "It goes on there once it has your answer.";
+  return "It runs there whether this inbox is open or not. When it asks something, the question appears here.";
+}
+
 /** Somebody else decided first, or it is too late: said, and never overwritten (D3). */
 function Stale({ problem }: { problem: PageProblem }) {
   const now = useNow();
@@ -136,15 +163,10 @@ function Ways({ call, onCall }: { call: CallView; onCall: (call: CallView) => vo
   return (
     <section class="ways" aria-label="Ending the whole call">
       {problem !== undefined && <Notice tone="bad">{problem}</Notice>}
-      <AskTwice
-        label="Stop the call"
-        question="Stop this call? Nothing is sent to the server, neither yes nor no."
-        yes="Yes, stop the call"
-        onYes={() => void stop()}
-      />
+      <AskTwice label="Stop the call" question={stopText(call)} yes="Yes, stop the call" onYes={() => void stop()} />
       <AskTwice
         label="Nothing more from this server"
-        question={`Stop all calls to “${call.serverName}” and show none of its questions? Nothing is sent in your name.`}
+        question={`Stop all calls to “${call.serverName}” and show none of its questions? Their tasks are cancelled; no answer is sent.`}
         yes="Yes, nothing more from it"
         onYes={() => void mute()}
       />
@@ -158,7 +180,12 @@ function openOf(call: CallView): readonly QuestionItem[] {
 
 /** Differs when something else is asked than before. */
 function newsOf(call: CallView): string {
-  return [call.state, ...openOf(call).map(({ id, sampling }) => `${id} ${sampling?.stage}`)].join(" ");
+  return [
+    call.state,
+    call.task !== undefined,
+    call.ending,
+    ...openOf(call).map(({ id, sampling }) => `${id} ${sampling?.stage}`),
+  ].join(" ");
 }
 
 /** Says what is new, and keeps the keyboard's place when what had the focus is gone. */
@@ -187,5 +214,7 @@ function newsText(call: CallView, open: readonly QuestionItem[]): string {
   const [first] = open;
   if (first !== undefined) return `Server “${first.view.server.id}” ${ASKS[first.view.kind]}.`;
   if (call.waitingOnServer === true) return "The server is waiting for something that happens elsewhere.";
+  if (call.ending === true) return "The server is being told to cancel the task.";
+  if (call.task !== undefined && call.state === "sending") return "The server goes on with it as a task.";
   return `${call.serverName}: ${call.state === "sending" ? "the answers are on their way" : `the call is ${call.state}`}.`;
 }

@@ -45,7 +45,13 @@ export function AskTwice({ label, question, yes, onYes }: AskTwiceProps) {
       </button>
     );
   }
-  return <Sure question={question} yes={yes} onYes={onYes} onNo={() => setAsking(false)} />;
+  const close = () => setAsking(false);
+  const sure = () => {
+    // What was asked is settled: the call may go on, and be asked about again.
+    close();
+    onYes();
+  };
+  return <Sure question={question} yes={yes} onYes={sure} onNo={close} />;
 }
 
 function Sure({ question, yes, onYes, onNo }: Omit<AskTwiceProps, "label"> & { onNo: () => void }) {

@@ -60,6 +60,14 @@ function What({ item }: { item: HistoryItem }) {
       return <>The server waits for something that happens elsewhere.</>;
     case "resumed":
       return <>The inbox was restarted and took the call up again.</>;
+    case "task":
+      return <>The server goes on with it as a task.</>;
+    case "ending":
+      return (
+        <>
+          <bdi>{item.reason}</bdi> Its task is to be cancelled at the server.
+        </>
+      );
     case "ended":
       return (
         <>
@@ -78,7 +86,7 @@ function What({ item }: { item: HistoryItem }) {
 const ENDINGS: Record<Extract<HistoryItem, { type: "ended" }>["state"], string> = {
   complete: "The call is complete.",
   failed: "The call failed.",
-  stopped: "The call was stopped; nothing was sent.",
+  stopped: "The call was stopped.",
   expired: "Nobody answered in time. Nothing was sent in your name.",
   sending: "The answers are on their way.",
   waiting: "The call waits.",

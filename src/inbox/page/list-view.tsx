@@ -1,7 +1,7 @@
 /** The inbox: what waits for an answer first, then what is under way, then what ended. */
 import { useEffect, useState } from "preact/hooks";
 import type { CallItem, InboxView, ServerItem } from "../api.ts";
-import { Deadline, Facts, isOpen, StateBadge } from "./call-state.tsx";
+import { CallTitle, Deadline, Facts, isOpen, StateBadge, TaskFacts } from "./call-state.tsx";
 import { path } from "./client.ts";
 import { usePage, useResource } from "./context.ts";
 import { AskTwice, FocusHeading, Notice } from "./controls.tsx";
@@ -100,18 +100,28 @@ function Section({ title, calls }: { title: string; calls: readonly CallItem[] }
         {calls.map((call) => (
           <li key={call.id} class="card call-row">
             <h3>
-              {/* The link is in the host's words; what the call is for stands beside it, as text (F5). */}
               <a href={hrefOf({ view: "call", id: call.id })}>
-                Call to <bdi>{call.serverName}</bdi>
+                <CallTitle call={call} />
               </a>
             </h3>
             <p class="target">
               {call.method} <Quoted text={call.target} />
             </p>
             <p class="meta">
-              <StateBadge state={call.state} waitingOnServer={call.state === "waiting" && call.open === 0} />{" "}
+              <StateBadge call={call} waitingOnServer={call.state === "waiting" && call.open === 0} />{" "}
               <Facts call={call} /> <Deadline call={call} />
             </p>
+            {call.task !== undefined && (
+              <p class="meta">
+                <TaskFacts task={call.task} />
+                {call.task.message !== undefined && (
+                  <>
+                    {" · "}
+                    <Quoted text={call.task.message.text} />
+                  </>
+                )}
+              </p>
+            )}
           </li>
         ))}
       </ul>
@@ -154,7 +164,7 @@ function Servers({ servers, onInbox }: { servers: readonly ServerItem[]; onInbox
             ) : (
               <AskTwice
                 label="Nothing more from this server"
-                question={`Stop all calls to “${server.name}” and show none of its questions? Nothing is sent in your name.`}
+                question={`Stop all calls to “${server.name}” and show none of its questions? Their tasks are cancelled; no answer is sent.`}
                 yes="Yes, nothing more from it"
                 onYes={() => void mute(server.id, true)}
               />

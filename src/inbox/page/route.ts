@@ -29,6 +29,8 @@ export function useRoute(): Route {
   useEffect(() => {
     const changed = () => setHash(location.hash);
     addEventListener("hashchange", changed);
+    // It may have changed since the first drawing.
+    changed();
     return () => removeEventListener("hashchange", changed);
   }, []);
   return routeOf(hash);

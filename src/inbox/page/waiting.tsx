@@ -1,6 +1,7 @@
 /** After an agreed link: accept meant "agreed to open", not "done" (rule L9, E22). */
 import { useState } from "preact/hooks";
 import type { CallView } from "../api.ts";
+import { stopText } from "./call-state.tsx";
 import { path } from "./client.ts";
 import { usePage } from "./context.ts";
 import { AskTwice, Notice, TooEarly } from "./controls.tsx";
@@ -37,7 +38,7 @@ export function WaitingOnServer({ call, onCall }: { call: CallView; onCall: (cal
         </button>
         <AskTwice
           label="Stop waiting"
-          question="Stop this call? Nothing more is sent to the server."
+          question={stopText(call)}
           yes="Yes, stop the call"
           onYes={() => void post("stop")}
         />

@@ -53,8 +53,8 @@ async function askValue(
       return askOne(
         view,
         [
-          { value: false, label: host("No") },
-          { value: true, label: host("Yes") },
+          { value: false, label: host("No"), letter: "n" },
+          { value: true, label: host("Yes"), letter: "y" },
         ],
         standing,
         dialog,
@@ -69,10 +69,10 @@ async function askValue(
 /** A single yes or no: the highlighted answer is No whatever the default says (F2, D2). */
 async function confirm({ prompter, before }: FieldDialog): Promise<FieldAnswer | "decline" | "cancel"> {
   const answer = await prompter.decide<boolean | "decline" | "cancel">(
-    host("Your answer?"),
+    host("Your answer? (y or n marks one, Enter gives it)"),
     [
-      { value: false, label: host("No") },
-      { value: true, label: host("Yes") },
+      { value: false, label: host("No"), letter: "n" },
+      { value: true, label: host("Yes"), letter: "y" },
       { value: "decline", label: host("Decline: tell the server you will not answer") },
       { value: "cancel", label: host("Dismiss without an answer (Esc)") },
     ],

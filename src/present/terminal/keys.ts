@@ -8,6 +8,32 @@ export interface TerminalInput extends Readable {
 }
 
 const CTRL_C = "\u0003";
+const DOWN = "\u001b[B";
+/** How the prompt library moves in a list; it goes round at both ends. */
+const MOVES: Readonly<Record<string, 1 | -1>> = { up: -1, k: -1, left: -1, h: -1, down: 1, j: 1, right: 1, l: 1 };
+
+/**
+ * Letters that move the highlight of a list to their option. They mark and never choose: what Enter gives is what is
+ * highlighted (F7, D2).
+ */
+export class Letters {
+  readonly #letters: readonly (string | undefined)[];
+  #at: number;
+
+  constructor(letters: readonly (string | undefined)[], initial: number) {
+    this.#letters = letters;
+    this.#at = initial;
+  }
+
+  /** Follows the highlight; what to type in place of a letter that has an option, as often down as it takes. */
+  press(name = ""): string {
+    const count = this.#letters.length;
+    const to = this.#letters.indexOf(name);
+    if (to >= 0) return DOWN.repeat((to - this.#at + count) % count);
+    this.#at = (this.#at + (MOVES[name] ?? 0) + count) % count;
+    return "";
+  }
+}
 
 /**
  * Drops what was typed already until the keyboard has been silent for `settleMs` (D2). Ends early when a signal fires,

@@ -8,7 +8,7 @@ import { isCancel, multiselect, password, select, text } from "@clack/prompts";
 import { ParleyError } from "../../errors.ts";
 import { host, type Safe } from "../text.ts";
 import { GuardedOutput, type TerminalOutput } from "./guard.ts";
-import { Keys, settle, type TerminalInput } from "./keys.ts";
+import { Keys, Letters, settle, type TerminalInput } from "./keys.ts";
 import { wrapped } from "./wrap.ts";
 
 /** Thrown when a person leaves a prompt by Escape. */
@@ -35,6 +35,8 @@ export interface PrompterOptions {
 export interface Option<T> {
   value: T;
   label: Safe;
+  /** Pressed, it marks this option; Enter still has to be. One that the list itself moves by (h, j, k, l) is none. */
+  letter?: "y" | "n";
 }
 
 export class Prompter {
@@ -67,9 +69,14 @@ export class Prompter {
    * {@link TimedOut} when nothing was chosen by then.
    */
   async choose<T>(message: Safe, options: readonly Option<T>[], initial: number, timeoutMs?: number): Promise<T> {
+    const letters = new Letters(
+      options.map(({ letter }) => letter),
+      initial,
+    );
     const index = await this.#ask<number>(
       (io) => select({ ...io, message, initialValue: initial, options: indexed(options) }),
       timeoutMs,
+      (name) => letters.press(name),
     );
     return (options[index] as Option<T>).value;
   }
@@ -122,7 +129,12 @@ export class Prompter {
     this.#output.destroy();
   }
 
-  async #ask<T>(prompt: (io: PromptStreams) => Promise<T | symbol>, timeoutMs?: number): Promise<T> {
+  /** `press` is told each key, and returns what is to be typed besides. */
+  async #ask<T>(
+    prompt: (io: PromptStreams) => Promise<T | symbol>,
+    timeoutMs?: number,
+    press?: (name?: string) => string,
+  ): Promise<T> {
     const { input, signal, settleMs } = this.#options;
     const off = new AbortController();
     const onAbort = () => off.abort();
@@ -137,7 +149,11 @@ export class Prompter {
       if (interrupted) throw this.#interrupted();
       const keys = new Keys(input);
       keys.on("keypress", (_: unknown, key: { name?: string; ctrl?: boolean } | undefined) => {
-        if (key?.ctrl !== true) return;
+        if (key?.ctrl !== true) {
+          const more = press?.(key?.name) ?? "";
+          if (more !== "") keys.write(more);
+          return;
+        }
         if (key.name === "c" || key.name === "d") interrupted = true;
         // The library closes its reader on Ctrl-D and then waits for ever.
         if (key.name === "d") off.abort();
@@ -171,7 +187,7 @@ export class Prompter {
   /** A person's end of the whole call: no answer, so neither a decline nor a cancel is sent for it (D1). */
   #interrupted(): ParleyError {
     const { subject, details } = this.#options;
-    return new ParleyError("aborted", `${subject} was interrupted, and the call with it; nothing was sent.`, {
+    return new ParleyError("aborted", `${subject} was interrupted, and the call with it; no answer was sent.`, {
       details,
     });
   }

@@ -30,6 +30,12 @@ export async function inTurn<T>(
   }
 }
 
+/** Runs `write` when every task that is on `terminal` or waits for it has ended; at once when there is none. */
+export function whenFree(terminal: object, write: () => void): void {
+  const earlier = turns.get(terminal) ?? Promise.resolve();
+  turns.set(terminal, earlier.then(write));
+}
+
 async function untilTurn(earlier: Promise<void>, signal: AbortSignal, aborted: () => Error): Promise<void> {
   if (signal.aborted) throw aborted();
   const { promise, resolve } = deferred();
