@@ -36,6 +36,9 @@ export class TaskJudge {
     const name = `${label}/${step}`;
     const before = this.#effects.get(name) ?? [];
     this.#effects.set(name, [...before, done]);
+    const [base, branch] = step.split("-");
+    if (branch !== undefined && this.#effects.has(`${label}/${base}-${1 - Number(branch)}`))
+      this.violation(`both ends of race ${label}/${base} took effect`);
     if (before.length === 0) return;
     this.repeated++;
     if (before.some(({ idempotencyKey }) => idempotencyKey !== done.idempotencyKey))

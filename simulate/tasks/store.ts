@@ -1,6 +1,6 @@
 /** The task store behind a network: real memory-store semantics, messages that are lost or late, outages. */
-import { decodeEntries } from "../../src/journal/codec.ts";
-import { TaskSeals } from "../../src/server/tasks/record.ts";
+import { readRecords } from "../../src/server/step-record.ts";
+import { readLog, TaskSeals } from "../../src/server/tasks/record.ts";
 import { createVault } from "../../src/server/vault.ts";
 import { createKeyRing } from "../../src/state/index.ts";
 import type { TaskStore } from "../../src/tasks/contract.ts";
@@ -53,10 +53,14 @@ export class SimTaskStore {
       record: (hold, entry, leaseMs) =>
         ask(async (store) => {
           const done = await store.record(hold, entry, leaseMs);
-          const text = this.#seals.open(hold.id, "task-step", entry);
-          const entries = decodeEntries(text.slice(text.indexOf("[")));
-          const steps = entries.filter(({ type }) => type === "step").map(({ key }) => key);
-          if (done) judge.recorded(this.#label(hold.id), steps);
+          const log = readLog([this.#seals.open(hold.id, "task-step", entry)]);
+          const { entries, finished } = readRecords(log.steps);
+          const steps = [...entries, ...finished.values()].filter(({ type }) => type === "step");
+          if (done)
+            judge.recorded(
+              this.#label(hold.id),
+              steps.map(({ key }) => key),
+            );
           return done;
         }),
       renew: (hold, leaseMs, note) => ask((store) => store.renew(hold, leaseMs, note)),
