@@ -110,6 +110,7 @@ export class Questions {
       const evidence = { digest, recorded: undefined, before: pending, response };
       this.#whenRuled(rule(put.question, evidence, this.#input.limits), (ruling) => this.#apply(ruling, put, digest));
     }
+    this.#host.touch();
   }
 
   /** Lets what is open be seen, and answered, while something else of the flow goes on. */
