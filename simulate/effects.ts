@@ -1,7 +1,8 @@
 /** The outside world that steps act on: it counts, and says when something happened twice that must not. */
 import type { StepContext } from "../src/replay/types.ts";
+import type { Fault } from "./life.ts";
 import type { Step } from "./plan.ts";
-import type { Delivery, Fault } from "./replica.ts";
+import type { Delivery } from "./replica.ts";
 import type { World } from "./world.ts";
 
 /** One time that a step did something, or set out to. */

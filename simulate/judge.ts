@@ -53,6 +53,7 @@ export class Judge {
         holdName = nameOf({ call, round });
         this.#world.log(() => `${delivery.incarnation.name} runs round ${round} of ${label} for #${delivery.id}`);
       },
+      asked: () => undefined,
       effect: (step, context, callId) => {
         this.#mayStart(holdName, step.step, delivery.incarnation);
         return this.effects.act(delivery, callId, step, context);

@@ -1,17 +1,19 @@
 /** Task stores with one fault built in. Each must be found out. */
-import type { ClaimedTask } from "../../src/tasks/contract.ts";
+import type { ClaimedTask, TaskStore } from "../../src/tasks/contract.ts";
 import type { TaskMutant } from "./world.ts";
+
+const onTasks = (store: (store: TaskStore) => TaskStore): TaskMutant => ({ store });
 
 export const TASK_MUTANTS: Record<string, TaskMutant> = {
   /** What runs is handed out again. */
-  "no lease": (store) => ({
+  "no lease": onTasks((store) => ({
     ...store,
     claim: (request) => store.claim({ ...request, leaseMs: 1 }),
     renew: (hold, _leaseMs, note) => store.renew(hold, 1, note),
     record: (hold, entry) => store.record(hold, entry, 1),
-  }),
+  })),
   /** Whoever lost a task may still end its run. */
-  "no holder": (store) => {
+  "no holder": onTasks((store) => {
     const holders = new Map<string, string>();
     return {
       ...store,
@@ -24,17 +26,17 @@ export const TASK_MUTANTS: Record<string, TaskMutant> = {
       record: (hold, entry, leaseMs) =>
         store.record({ ...hold, holder: holders.get(hold.id) ?? hold.holder }, entry, leaseMs),
     };
-  },
+  }),
   /** A take-over begins without what was recorded. */
-  "steps forgotten": (store) => ({
+  "steps forgotten": onTasks((store) => ({
     ...store,
     claim: async (request) => {
       const claimed = await store.claim(request);
       return claimed && ({ ...claimed, steps: [] } satisfies ClaimedTask);
     },
-  }),
+  })),
   /** The last answer counts. */
-  "last answer": (store) => {
+  "last answer": onTasks((store) => {
     const last = new Map<string, Uint8Array>();
     return {
       ...store,
@@ -52,11 +54,14 @@ export const TASK_MUTANTS: Record<string, TaskMutant> = {
         return { ...claimed, answers };
       },
     };
-  },
+  }),
   /** Answers that came while the task ran are lost. */
-  "answers lost": (store) => ({ ...store, settle: (hold, end) => store.settle(hold, { ...end, open: [] }) }),
+  "answers lost": onTasks((store) => ({
+    ...store,
+    settle: (hold, end) => store.settle(hold, { ...end, open: [] }),
+  })),
   /** An end can be taken back. */
-  "cancel is not final": (store) => {
+  "cancel is not final": onTasks((store) => {
     const cancelled = new Map<string, Uint8Array>();
     return {
       ...store,
@@ -66,5 +71,5 @@ export const TASK_MUTANTS: Record<string, TaskMutant> = {
         return store.cancel(id, before ?? new Uint8Array());
       },
     };
-  },
+  }),
 };

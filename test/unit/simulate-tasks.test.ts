@@ -27,7 +27,7 @@ describe("the simulated world of tasks (H11, H14, H24, H26, H28, B45)", () => {
   it.each(Object.entries(TASK_MUTANTS))("%s is caught", { timeout: 180_000 }, async (_name, mutant) => {
     let caught: string | undefined;
     for (let seed = 1; seed <= MUTANT_SEEDS && caught === undefined; seed++) {
-      caught = (await simulateTasks(seed, mutant)).broken;
+      caught = (await simulateTasks(seed, { mutant })).broken;
     }
     expect(caught).toBeDefined();
   });

@@ -5,7 +5,15 @@ import type { LiveQuestions } from "../../replay/types.ts";
 import type { TaskAnswer, TaskStore } from "../../tasks/contract.ts";
 import type { HoldClock } from "../once.ts";
 import type { Lease } from "./lease.ts";
-import { type AskedRecord, putQuestions, type TaskBody, type TaskNote, type TaskSeals, writeAsked } from "./record.ts";
+import {
+  type AskedRecord,
+  type PutQuestion,
+  putQuestions,
+  type TaskBody,
+  type TaskNote,
+  type TaskSeals,
+  writeAsked,
+} from "./record.ts";
 
 export interface TaskQuestionsInput {
   readonly id: string;
@@ -37,7 +45,10 @@ export class TaskQuestions implements LiveQuestions {
   readonly #pending: Map<string, Pending>;
   /** Answers that this run has taken up, by key on the wire. */
   readonly #answers = new Map<string, unknown>();
+  /** What this run knows to have been put, by the flow's own keys the latest. */
   #asked: Pick<TaskBody, "put" | "used">;
+  /** What of it is out. */
+  #open: readonly PutQuestion[];
   /** Keys that the task shows, where that is known. */
   #shown: string | undefined;
   #message: string | undefined;
@@ -52,8 +63,9 @@ export class TaskQuestions implements LiveQuestions {
     this.#around = around;
     this.#asked = asked ?? body;
     this.#pending = new Map(pending.map((one) => [one.key, one]));
-    this.#shown = attempt === 1 ? keysOf(body) : undefined;
-    this.#open(answers);
+    this.#open = this.#asked.put;
+    this.#shown = attempt === 1 ? keysOf(body.put) : undefined;
+    this.#unseal(answers);
   }
 
   get pending(): readonly Pending[] {
@@ -71,15 +83,18 @@ export class TaskQuestions implements LiveQuestions {
 
   async show({ requests, pending }: { requests: InputRequests; pending: readonly Pending[] }): Promise<void> {
     const { lease, seals, clock, lookMs } = this.#around;
-    const asked = this.assign(requests, pending);
-    if (keysOf(asked) !== keysOf(this.#asked)) {
+    const { put, used } = this.assign(requests, pending);
+    for (const one of pending) this.#pending.set(one.key, one);
+    // One that has been answered stays: its answer may be behind a gap in the record, and then it counts again (C14).
+    const asked = { put: latest([...this.#asked.put, ...put]), used };
+    if (keysOf(asked.put) !== keysOf(this.#asked.put)) {
       // Before anybody sees them: a run that takes over must not give their keys to other questions (H24).
-      await lease.record(seals.seal(this.#id, "task-step", writeAsked({ ...asked, pending })));
+      await lease.record(seals.seal(this.#id, "task-step", writeAsked({ ...asked, pending: this.pending })));
     }
     this.#asked = asked;
-    for (const one of pending) this.#pending.set(one.key, one);
-    if (keysOf(asked) !== this.#shown) this.#say(true);
-    this.#shown = keysOf(asked);
+    this.#open = put;
+    if (keysOf(put) !== this.#shown) this.#say(true);
+    this.#shown = keysOf(put);
     this.#stopLooking ??= clock.every(lookMs, () => this.look());
   }
 
@@ -116,7 +131,7 @@ export class TaskQuestions implements LiveQuestions {
         const stored = await this.#around.store.read(this.#id);
         // Without a listener what came is the next run's: it stays in the store.
         if (stored === undefined || this.#listener === undefined) return;
-        const fresh = this.#open(stored.answers);
+        const fresh = this.#unseal(stored.answers);
         if (fresh.size > 0) this.#listener(this.#byOwnKeys(fresh));
         // Said in vain, or overtaken by what was said before it.
         const note = this.#note;
@@ -130,7 +145,7 @@ export class TaskQuestions implements LiveQuestions {
   }
 
   /** The first answer to a key counts (H26), and keys that are not out do not. */
-  #open(answers: readonly TaskAnswer[]): ReadonlySet<string> {
+  #unseal(answers: readonly TaskAnswer[]): ReadonlySet<string> {
     const fresh = answers.filter(({ key }) => !this.#answers.has(key));
     for (const { key, answer } of fresh) {
       this.#answers.set(key, JSON.parse(this.#around.seals.open(this.#id, "task-answer", answer)));
@@ -145,14 +160,22 @@ export class TaskQuestions implements LiveQuestions {
 
   #say(atOnce: boolean): void {
     const { lease, seals, now } = this.#around;
-    const { put } = this.#asked;
-    const note: TaskNote = { at: now(), put, ...(this.#message !== undefined && { message: this.#message }) };
+    const note: TaskNote = {
+      at: now(),
+      put: this.#open,
+      ...(this.#message !== undefined && { message: this.#message }),
+    };
     this.#note = seals.seal(this.#id, "task-note", JSON.stringify(note));
     lease.say(this.#note, atOnce);
   }
 }
 
-function keysOf({ put }: Pick<TaskBody, "put">): string {
+/** Of each key the one that was put last. */
+function latest(put: readonly PutQuestion[]): PutQuestion[] {
+  return [...new Map(put.map((one) => [one.key, one])).values()];
+}
+
+function keysOf(put: readonly PutQuestion[]): string {
   return JSON.stringify(put.map(({ wireKey }) => wireKey));
 }
 
