@@ -5,19 +5,14 @@ import type { RoundServer as Server } from "../src/server/serve.ts";
 import { RoundServer } from "../src/server/serve.ts";
 import { ALL_CAPABILITIES } from "../src/testing/play.ts";
 import { CLOCK_SKEW_MS, LEASE_MS, ROUND_TTL_MS, WAIT_MS } from "./config.ts";
+import type { Judge } from "./judge.ts";
+import type { Delivery, Leg, Reply } from "./leg.ts";
 import { Life } from "./life.ts";
 import { type Plan, runPlan } from "./plan.ts";
-import type { Leg, Reply } from "./wire.ts";
-import type { World } from "./world.ts";
+import type { RoundStage } from "./stage.ts";
+import type { SimStore } from "./store.ts";
 
-/** One delivery of a leg to one incarnation. */
-export interface Delivery {
-  readonly id: number;
-  readonly leg: Leg;
-  readonly incarnation: Incarnation;
-  readonly startedAt: number;
-  readonly client: AbortController;
-}
+type World = RoundStage & { readonly store: SimStore; readonly judge: Judge };
 
 /** One life of a replica, from start to crash. */
 export class Incarnation extends Life {

@@ -2,9 +2,12 @@
 import type { Hold, Ledger } from "../src/ledger/contract.ts";
 import { unavailable } from "../src/ledger/guard.ts";
 import { memoryLedger } from "../src/ledger/memory.ts";
+import type { Judge } from "./judge.ts";
+import type { Life } from "./life.ts";
 import type { StoreLink } from "./link.ts";
-import type { Incarnation } from "./replica.ts";
-import type { World } from "./world.ts";
+import type { RoundStage } from "./stage.ts";
+
+type World = RoundStage & { readonly judge: Judge };
 
 export class SimStore {
   readonly #world: World;
@@ -19,7 +22,7 @@ export class SimStore {
   }
 
   /** The store as one incarnation of a replica reaches it. */
-  connect(from: Incarnation): Ledger {
+  connect(from: Life): Ledger {
     const ask = <T>(name: string, hold: Hold, apply: (ledger: Ledger) => Promise<T>) =>
       this.#ask(from, name, hold, apply);
     const { judge } = this.#world;
@@ -57,7 +60,7 @@ export class SimStore {
     };
   }
 
-  #ask<T>(from: Incarnation, name: string, hold: Hold, apply: (ledger: Ledger) => Promise<T>): Promise<T> {
+  #ask<T>(from: Life, name: string, hold: Hold, apply: (ledger: Ledger) => Promise<T>): Promise<T> {
     return this.#link.ask({
       from,
       what: () => `${from.name} store.${name} ${this.#world.names.round(hold)}`,

@@ -4,7 +4,7 @@ import { Cluster } from "./cluster.ts";
 import { type Config, drawConfig, FAULTS_END_MS, LEASE_MS, WORLD_ENDS_MS } from "./config.ts";
 import { Judge } from "./judge.ts";
 import { Kernel } from "./kernel.ts";
-import type { Life, Stage } from "./life.ts";
+import type { Life } from "./life.ts";
 import { StoreLink } from "./link.ts";
 import { Mallory } from "./mallory.ts";
 import type { Mutant } from "./mutants.ts";
@@ -12,6 +12,7 @@ import { Names } from "./names.ts";
 import { drawPlan } from "./plan.ts";
 import { Incarnation } from "./replica.ts";
 import { Rng } from "./rng.ts";
+import type { RoundStage } from "./stage.ts";
 import { SimStore } from "./store.ts";
 import { Wire } from "./wire.ts";
 
@@ -30,7 +31,7 @@ export interface History {
   readonly seen: Readonly<Record<string, number>>;
 }
 
-export class World implements Stage {
+export class World implements RoundStage {
   readonly rng: Rng;
   readonly config: Config;
   readonly kernel: Kernel;
@@ -55,8 +56,7 @@ export class World implements Stage {
     this.kernel = new Kernel(this.rng);
     this.secrets = [this.rng.bytes(32), this.rng.bytes(32)];
     this.judge = new Judge(this);
-    const reached = (from: Life) => this.cluster.critical(from);
-    this.link = new StoreLink(this, this.config.storeLoss, reached, (what) => this.judge.violation(what));
+    this.link = new StoreLink(this, this.config.storeLoss, this.critical, (what) => this.judge.violation(what));
     this.store = new SimStore(this, this.link);
     this.wire = new Wire(this);
     this.mallory = new Mallory(this);
@@ -78,6 +78,8 @@ export class World implements Stage {
   readonly count = (what: string): void => {
     this.seen[what] = (this.seen[what] ?? 0) + 1;
   };
+
+  readonly critical = (process: Life): void => this.cluster.critical(process);
 
   async play(): Promise<void> {
     const { config, rng, judge } = this;

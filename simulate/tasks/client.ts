@@ -3,10 +3,13 @@ import type { ToolFlow } from "../../src/flow/define.ts";
 import type { DetailedTask } from "../../src/protocol/tasks.ts";
 import { isTerminal } from "../../src/protocol/tasks.ts";
 import type { InputRequests } from "../../src/protocol/types.ts";
+import type { Cluster } from "../cluster.ts";
 import { decision } from "../plan.ts";
 import { withoutReason } from "./judge.ts";
 import type { CallLeg, TaskReplica } from "./replica.ts";
-import type { TaskWorld } from "./world.ts";
+import type { TaskStage } from "./stage.ts";
+
+type TaskWorld = TaskStage & { readonly cluster: Cluster<TaskReplica> };
 
 const CALLER = { issuer: "issuer", subject: "ann", clientId: "app" };
 

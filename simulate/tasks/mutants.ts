@@ -1,6 +1,11 @@
 /** Task stores with one fault built in. Each must be found out. */
+import type { Ledger } from "../../src/ledger/contract.ts";
 import type { ClaimedTask, TaskStore } from "../../src/tasks/contract.ts";
-import type { TaskMutant } from "./world.ts";
+
+export interface TaskMutant {
+  store?(store: TaskStore): TaskStore;
+  ledger?(ledger: Ledger): Ledger;
+}
 
 const onTasks = (store: (store: TaskStore) => TaskStore): TaskMutant => ({ store });
 
@@ -72,4 +77,16 @@ export const TASK_MUTANTS: Record<string, TaskMutant> = {
       },
     };
   }),
+  /** What a run says of itself is not kept: its questions are seen when it has ended. */
+  "notes lost": onTasks((store) => ({ ...store, renew: (hold, leaseMs) => store.renew(hold, leaseMs) })),
+  /** Every delivery of a round runs it. */
+  "rounds run twice": {
+    ledger: (ledger) => ({
+      ...ledger,
+      claim: async () => ({ type: "won", attempt: 1, steps: [], journal: [] }),
+      renew: async () => true,
+      recordStep: async () => true,
+      settle: async () => true,
+    }),
+  },
 };

@@ -5,7 +5,6 @@ import { playFlow } from "../../src/testing/play.ts";
 import { LEASE_MS } from "../config.ts";
 import { drawPlan, type Op, type Plan, runPlan, type Scene } from "../plan.ts";
 import type { Rng } from "../rng.ts";
-import { IN_A_ROUND } from "./replica.ts";
 
 export interface Program {
   readonly label: string;
@@ -14,6 +13,9 @@ export interface Program {
   readonly task: Plan;
   readonly races: boolean;
 }
+
+/** Tells a flow that it runs in a round, and not in its task. */
+export const IN_A_ROUND = { place: "round" };
 
 /** Where a flow runs. */
 export type Place = "round" | "task";

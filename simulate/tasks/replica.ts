@@ -8,7 +8,9 @@ import { TaskRunner } from "../../src/server/tasks/runner.ts";
 import { ALL_CAPABILITIES } from "../../src/testing/play.ts";
 import { CLOCK_SKEW_MS, LEASE_MS, WAIT_MS } from "../config.ts";
 import { Life } from "../life.ts";
-import type { TaskWorld } from "./world.ts";
+import { IN_A_ROUND } from "./program.ts";
+import type { TaskStage } from "./stage.ts";
+import type { SimTaskStore } from "./store.ts";
 
 const CAPABILITIES = { ...ALL_CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
 
@@ -19,14 +21,16 @@ export interface CallLeg {
   readonly inputResponses: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Tells a flow that it runs in a round, and not in its task. */
-export const IN_A_ROUND = { place: "round" };
-
 export class TaskReplica extends Life {
   readonly desk: TaskDesk;
   readonly #rounds: RoundServer;
 
-  constructor(world: TaskWorld, name: string, keys: readonly Uint8Array[], offsetMs: number) {
+  constructor(
+    world: TaskStage & { readonly store: SimTaskStore },
+    name: string,
+    keys: readonly Uint8Array[],
+    offsetMs: number,
+  ) {
     super(world, name, keys);
     const { config, store } = world;
     const options: ParleyOptions = {

@@ -12,10 +12,10 @@ import { asTasksUnavailable } from "../../src/tasks/guard.ts";
 import { memoryTasks } from "../../src/tasks/memory.ts";
 import type { Life } from "../life.ts";
 import type { StoreLink } from "../link.ts";
-import type { TaskWorld } from "./world.ts";
+import type { TaskStage } from "./stage.ts";
 
 export class SimTaskStore {
-  readonly #world: TaskWorld;
+  readonly #world: TaskStage;
   readonly #link: StoreLink;
   readonly #store: TaskStore;
   readonly #ledger: Ledger;
@@ -23,7 +23,7 @@ export class SimTaskStore {
   /** Labels by row id. */
   readonly #labels = new Map<string, string>();
 
-  constructor(world: TaskWorld, link: StoreLink) {
+  constructor(world: TaskStage, link: StoreLink) {
     this.#world = world;
     this.#link = link;
     const now = () => world.kernel.now;

@@ -1,24 +1,19 @@
 /** One simulated world of tasks: the real desk, runner and engine, over processes that crash and a store that is away. */
 import type { ToolFlow } from "../../src/flow/define.ts";
-import type { Ledger } from "../../src/ledger/contract.ts";
-import type { TaskStore } from "../../src/tasks/contract.ts";
 import { Cluster } from "../cluster.ts";
-import { CLOCK_SKEW_MS, FAULTS_END_MS, WORLD_ENDS_MS } from "../config.ts";
+import { FAULTS_END_MS, WORLD_ENDS_MS } from "../config.ts";
 import { Kernel } from "../kernel.ts";
-import type { Life, Stage } from "../life.ts";
+import type { Life } from "../life.ts";
 import { StoreLink } from "../link.ts";
 import type { Scene } from "../plan.ts";
 import { Rng } from "../rng.ts";
 import { TaskClient } from "./client.ts";
 import { TaskJudge } from "./judge.ts";
+import type { TaskMutant } from "./mutants.ts";
 import { drawProgram, flowOf, type Place, type Program, playInForeground } from "./program.ts";
 import { TaskReplica } from "./replica.ts";
+import { drawConfig, type TaskConfig, type TaskStage } from "./stage.ts";
 import { SimTaskStore } from "./store.ts";
-
-export interface TaskMutant {
-  store?(store: TaskStore): TaskStore;
-  ledger?(ledger: Ledger): Ledger;
-}
 
 export interface TaskHistory {
   readonly seed: number;
@@ -32,29 +27,9 @@ export interface TaskHistory {
   readonly seen: Readonly<Record<string, number>>;
 }
 
-function drawConfig(rng: Rng) {
-  const sometimes = <T>(value: T, none: T): T => (rng.chance(0.5) ? value : none);
-  return {
-    replicas: rng.int(1, 3),
-    tasks: rng.int(1, 5),
-    loss: sometimes(0.1, 0),
-    duplicates: sometimes(0.25, 0),
-    delayMs: rng.pick([2, 20, 100]),
-    crashes: sometimes(rng.int(1, 5), 0),
-    pauses: sometimes(rng.int(1, 3), 0),
-    outages: sometimes(rng.int(1, 2), 0),
-    storeLoss: sometimes(0.05, 0),
-    cancels: sometimes(0.4, 0),
-    rotation: rng.chance(0.25),
-    skewMs: sometimes(CLOCK_SKEW_MS, 0),
-    /** Rounds count once; without, one that is served twice runs twice. */
-    ledger: rng.chance(0.7),
-  };
-}
-
-export class TaskWorld implements Stage {
+export class TaskWorld implements TaskStage {
   readonly rng: Rng;
-  readonly config: ReturnType<typeof drawConfig>;
+  readonly config: TaskConfig;
   readonly kernel: Kernel;
   readonly secrets: readonly Uint8Array[];
   readonly mutant: TaskMutant | undefined;
