@@ -13,9 +13,9 @@ export const TASK_MUTANTS: Record<string, TaskMutant> = {
   /** What runs is handed out again. */
   "no lease": onTasks((store) => ({
     ...store,
-    claim: (request) => store.claim({ ...request, leaseMs: 1 }),
-    renew: (hold, _leaseMs, note) => store.renew(hold, 1, note),
-    record: (hold, entry) => store.record(hold, entry, 1),
+    claim: (request) => store.claim({ ...request, leaseMs: 20 }),
+    renew: (hold, _leaseMs, note) => store.renew(hold, 20, note),
+    record: (hold, entry) => store.record(hold, entry, 20),
   })),
   /** Whoever lost a task may still end its run. */
   "no holder": onTasks((store) => {

@@ -127,7 +127,7 @@ export class TaskWorld implements TaskStage {
           await kernel.sleep(Math.min(20, ends - kernel.now), by);
           if (heeds) signal.throwIfAborted();
         }
-        if (this.#calm) judge.stillRuns(label, by, kernel.now);
+        if (this.#calm && place === "task") judge.stillRuns(label, by, kernel.now);
         judge.effect(label, step, { idempotencyKey, by, loose: place === "round" && !config.ledger });
         this.log(() => `EFFECT ${label}/${step} by ${by.name} in the ${place}`);
         cluster.critical(by);
