@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { HoldClock } from "../../src/server/once.ts";
 import { Lease } from "../../src/server/tasks/lease.ts";
 import { TaskQuestions } from "../../src/server/tasks/questions.ts";
-import { type TaskBody, TaskSeals } from "../../src/server/tasks/record.ts";
+import { readLog, type TaskBody, TaskSeals } from "../../src/server/tasks/record.ts";
 import { createVault } from "../../src/server/vault.ts";
 import { createKeyRing } from "../../src/state/index.ts";
 import { memoryTasks } from "../../src/tasks/memory.ts";
@@ -24,10 +24,15 @@ async function shown() {
   const task = newTask();
   await store.create(task);
   let reads = 0;
-  const counted = { ...store, read: (id: string) => store.read(id).finally(() => reads++) };
+  const log: string[] = [];
+  const record: typeof store.record = (hold, entry, leaseMs) => {
+    log.push(seals.open(task.id, "task-step", entry));
+    return store.record(hold, entry, leaseMs);
+  };
+  const counted = { ...store, record, read: (id: string) => store.read(id).finally(() => reads++) };
   await store.claim({ holder: "h", kinds: [task.kind], leaseMs: 60_000, perOwner: 1 });
   const lease = new Lease({ id: task.id, holder: "h" }, new AbortController(), {
-    store,
+    store: counted,
     leaseMs: 60_000,
     clock,
     claimedAt: 0,
@@ -41,7 +46,7 @@ async function shown() {
   await questions.show({ requests, pending });
   const answer = () =>
     store.answer(task.id, [{ key: "size", answer: seals.seal(task.id, "task-answer", JSON.stringify("three")) }]);
-  return { questions, taken, unlisten, answer, looked: () => until(() => (reads > 0 ? true : undefined)) };
+  return { questions, log, taken, unlisten, answer, looked: () => until(() => (reads > 0 ? true : undefined)) };
 }
 
 describe("answers to a task's run (C14, H26)", () => {
@@ -65,5 +70,17 @@ describe("answers to a task's run (C14, H26)", () => {
     expect(taken).toEqual([]);
     // The question is still out under its key, where the store has the answer.
     expect(questions.assign(requests, pending).put[0]?.wireKey).toBe("size");
+  });
+
+  it("C14: what was answered stays on record with what is put after it, for a run that takes over", async () => {
+    const { questions, log, answer, taken } = await shown();
+    await answer();
+    questions.look();
+    await until(() => (taken.length > 0 ? true : undefined));
+    const later = { key: "colour", kind: "form", digest: "e", attempts: 0, changes: 0 } as const;
+    await questions.show({ requests: { colour: { method: "roots/list" } }, pending: [later] });
+    const { asked } = readLog(log);
+    expect(asked?.put.map(({ wireKey }) => wireKey)).toEqual(["size", "colour"]);
+    expect(asked?.pending).toEqual([...pending, later]);
   });
 });
