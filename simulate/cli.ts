@@ -1,14 +1,14 @@
 /** The command line of the simulator. */
 import { parseArgs } from "node:util";
 import { MUTANTS } from "./mutants.ts";
-import { simulateTasks } from "./tasks/world.ts";
+import { simulateTasks, type TaskHistory } from "./tasks/world.ts";
 import { type History, simulate } from "./world.ts";
 
 const USAGE = `npm run simulate -- [options]
   --seeds N      play N seeds (default 1000), stop at the first broken promise
   --from N       first seed (default 1)
   --seed N       play one seed and print its history
-  --tasks        play worlds of tasks instead of worlds of rounds (with --seeds and --from)
+  --tasks        play worlds of tasks instead of worlds of rounds (with --seeds, --from and --seed)
   --mutant NAME  play with a fault built in: ${Object.keys(MUTANTS).join(", ")}
 `;
 
@@ -32,7 +32,12 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
   const first = whole("from", values.from ?? "1");
   const count = whole("seeds", values.seeds ?? "1000");
-  if (values.tasks) return playTasks(first, count);
+  if (values.tasks) {
+    if (values.seed === undefined) return playTasks(first, count);
+    const history = await simulateTasks(whole("seed", values.seed), { verbose: true });
+    show(history);
+    return history.broken === undefined ? 0 : 1;
+  }
   const mutant = values.mutant === undefined ? {} : { mutant: mutantNamed(values.mutant) };
   if (values.seed !== undefined) {
     const history = await simulate(whole("seed", values.seed), { ...mutant, verbose: true });
@@ -87,7 +92,7 @@ function seenText(seen: ReadonlyMap<string, number>): string {
   return `seen: ${times.join(", ")}\n`;
 }
 
-function show({ seed, config, lines, broken }: History): void {
+function show({ seed, config, lines, broken }: History | TaskHistory): void {
   print(
     `seed ${seed}: ${JSON.stringify(config)}\n${lines.join("\n")}\n${broken === undefined ? "clean" : `BROKEN: ${broken}`}\n`,
   );

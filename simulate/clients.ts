@@ -1,11 +1,14 @@
 /** Clients that follow the rules, and one that answers a round in two ways to see which counts. */
 import type { InputRequests } from "../src/protocol/types.ts";
 import { LEG_TIMEOUT_MS } from "./config.ts";
-import { FORGED } from "./judge.ts";
+import { FORGED, type Judge } from "./judge.ts";
+import type { Leg, Reply } from "./leg.ts";
+import type { Mallory } from "./mallory.ts";
 import { decision, type Plan } from "./plan.ts";
-import type { Leg, Reply } from "./wire.ts";
-import type { World } from "./world.ts";
+import type { RoundStage } from "./stage.ts";
+import type { Wire } from "./wire.ts";
 
+type World = RoundStage & { readonly judge: Judge; readonly wire: Wire; readonly mallory: Mallory };
 type Answers = Record<string, unknown>;
 type Call = Pick<Leg, "from" | "args" | "callId"> & { readonly plan: Plan };
 

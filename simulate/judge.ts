@@ -5,14 +5,14 @@ import { readRecords } from "../src/server/step-record.ts";
 import { createVault } from "../src/server/vault.ts";
 import { createKeyRing } from "../src/state/index.ts";
 import { Effects } from "./effects.ts";
+import type { Delivery, Leg, Reply } from "./leg.ts";
+import type { Life } from "./life.ts";
 import { decision, type Scene } from "./plan.ts";
-import type { Delivery, Incarnation } from "./replica.ts";
-import type { Leg, Reply } from "./wire.ts";
-import type { World } from "./world.ts";
+import type { RoundStage } from "./stage.ts";
 
 interface Holder {
   readonly owner: string;
-  readonly incarnation: Incarnation;
+  readonly incarnation: Life;
   until: number;
 }
 
@@ -20,7 +20,7 @@ interface Holder {
 export const FORGED = "forged";
 
 export class Judge {
-  readonly #world: World;
+  readonly #world: RoundStage;
   readonly effects: Effects;
   readonly #holders = new Map<string, Holder>();
   readonly #recorded = new Set<string>();
@@ -30,9 +30,9 @@ export class Judge {
   readonly #vault;
   broken: string | undefined;
 
-  constructor(world: World) {
+  constructor(world: RoundStage) {
     this.#world = world;
-    this.effects = new Effects(world);
+    this.effects = new Effects(world, (what) => this.violation(what));
     const random = (bytes: number) => Buffer.alloc(bytes);
     this.#vault = createVault(createKeyRing({ keys: world.secrets, random }), random);
   }
@@ -53,6 +53,7 @@ export class Judge {
         holdName = nameOf({ call, round });
         this.#world.log(() => `${delivery.incarnation.name} runs round ${round} of ${label} for #${delivery.id}`);
       },
+      asked: () => undefined,
       effect: (step, context, callId) => {
         this.#mayStart(holdName, step.step, delivery.incarnation);
         return this.effects.act(delivery, callId, step, context);
@@ -66,7 +67,7 @@ export class Judge {
   }
 
   /** A step starts under its replica's lease only, and never when its end is on record. */
-  #mayStart(round: string, step: string, incarnation: Incarnation): void {
+  #mayStart(round: string, step: string, incarnation: Life): void {
     if (!this.#strict) return;
     const holder = this.#holders.get(round);
     if (holder?.incarnation !== incarnation || this.#world.kernel.now >= holder.until)
@@ -76,7 +77,7 @@ export class Judge {
     if (this.#recorded.has(`${call}/${step}`)) this.violation(`${step} ran again though its end was recorded`);
   }
 
-  claimed(incarnation: Incarnation, request: ClaimRequest, claim: Claim): void {
+  claimed(incarnation: Life, request: ClaimRequest, claim: Claim): void {
     if (!this.#strict || claim.type !== "won") return;
     const { now } = this.#world.kernel;
     const holder = this.#holders.get(nameOf(request));

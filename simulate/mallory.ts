@@ -1,8 +1,11 @@
 /** Somebody who hears everything on the wire, and sends what the table of refusals forbids. */
 import { CLOCK_SKEW_MS, FAULTS_END_MS, ROUND_TTL_MS } from "./config.ts";
 import { FORGED } from "./judge.ts";
-import type { Leg } from "./wire.ts";
-import type { World } from "./world.ts";
+import type { Leg } from "./leg.ts";
+import type { Stage } from "./life.ts";
+import type { Wire } from "./wire.ts";
+
+type World = Stage & { readonly wire: Wire };
 
 const FORGED_ANSWERS = Object.fromEntries(
   ["q1", "q2", "c1", "c2"].map((key) => [key, { action: "accept", content: { echo: FORGED, confirm: true } }]),

@@ -1,7 +1,7 @@
 /** Ledgers and servers with one fault built in. Each must be found out within a thousand seeds. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Claim, Hold, Ledger } from "../src/ledger/contract.ts";
-import type { Leg } from "./wire.ts";
+import type { Leg } from "./leg.ts";
 
 export interface Mutant {
   /** Replaces the store. */

@@ -1,6 +1,6 @@
 /** Short names for what is long, so that a history can be read. */
 import type { RoundKey } from "../src/ledger/contract.ts";
-import type { Leg, Reply } from "./wire.ts";
+import type { Leg, Reply } from "./leg.ts";
 
 export class Names {
   readonly #calls = new Map<string, string>();

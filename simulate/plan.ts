@@ -26,13 +26,16 @@ export type Plan = readonly Op[];
 /** What a plan does to the world, and what it tells the judge. */
 export interface Scene {
   begun(callId: string, round: number): void;
+  /** A question is put to the flow's engine, which may know its answer. */
+  asked(message: string): void;
   effect(step: Step, context: StepContext, callId: string): Promise<string>;
   answered(key: string, message: string, answer: string): void;
 }
 
-export function drawPlan(rng: Rng, longestMs: number): Plan {
+/** @param part Told apart from other plans of the same flow. */
+export function drawPlan(rng: Rng, longestMs: number, part = ""): Plan {
   let count = 0;
-  const name = (letter: string) => `${letter}${++count}`;
+  const name = (letter: string) => `${letter}${++count}${part}`;
   const leaf = (): Op => {
     const kind = rng.next();
     if (kind < 0.4) return { ask: name("q") };
@@ -68,6 +71,7 @@ export async function runPlan(label: string, plan: Plan, flow: Flow, scene: Scen
   async function perform(op: Op, trail: string): Promise<string> {
     if ("ask" in op) {
       const message = `${label}/${op.ask} after ${trail}`;
+      scene.asked(message);
       const { echo } = await flow.form(op.ask, {
         message,
         schema: { type: "object", properties: { echo: { type: "string" } }, required: ["echo"] },
@@ -76,6 +80,7 @@ export async function runPlan(label: string, plan: Plan, flow: Flow, scene: Scen
     }
     if ("confirm" in op) {
       const message = `${label}/${op.confirm} after ${trail}`;
+      scene.asked(message);
       return note(op.confirm, message, String(await flow.confirm(op.confirm, message)));
     }
     if ("step" in op) return step(op);

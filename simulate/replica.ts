@@ -5,41 +5,28 @@ import type { RoundServer as Server } from "../src/server/serve.ts";
 import { RoundServer } from "../src/server/serve.ts";
 import { ALL_CAPABILITIES } from "../src/testing/play.ts";
 import { CLOCK_SKEW_MS, LEASE_MS, ROUND_TTL_MS, WAIT_MS } from "./config.ts";
-import { Process } from "./kernel.ts";
+import type { Judge } from "./judge.ts";
+import type { Delivery, Leg, Reply } from "./leg.ts";
+import { Life } from "./life.ts";
 import { type Plan, runPlan } from "./plan.ts";
-import type { Leg, Reply } from "./wire.ts";
-import type { World } from "./world.ts";
+import type { RoundStage } from "./stage.ts";
+import type { SimStore } from "./store.ts";
 
-/** Trouble that excuses an effect done twice, if it came between the effect and its record. */
-export interface Fault {
-  readonly at: number;
-  readonly kind: "crash" | "pause" | "store" | "client left";
-}
-
-/** One delivery of a leg to one incarnation. */
-export interface Delivery {
-  readonly id: number;
-  readonly leg: Leg;
-  readonly incarnation: Incarnation;
-  readonly startedAt: number;
-  readonly client: AbortController;
-}
+type World = RoundStage & { readonly store: SimStore; readonly judge: Judge };
 
 /** One life of a replica, from start to crash. */
-export class Incarnation extends Process {
+export class Incarnation extends Life {
   readonly #world: World;
   readonly #server: Server;
-  readonly keys: readonly Uint8Array[];
-  readonly faults: Fault[] = [];
   /** Deliveries that have not been answered: their connections break when the process dies. */
   readonly open = new Map<Delivery, () => void>();
 
   constructor(world: World, name: string, keys: readonly Uint8Array[], offsetMs: number) {
-    super(name);
+    super(world, name, keys);
     this.#world = world;
-    this.keys = keys;
-    const { kernel, rng, config, log } = world;
+    const { config, log } = world;
     const options: ParleyOptions = {
+      ...this.options(offsetMs),
       keys,
       replicas: "many",
       callers: "authenticated",
@@ -53,18 +40,6 @@ export class Incarnation extends Process {
         leaseMs: LEASE_MS,
         waitMs: WAIT_MS,
       },
-      now: () => 1_800_000_000_000 + kernel.now + offsetMs,
-      random: (bytes) => rng.bytes(bytes),
-      holdClock: {
-        now: () => kernel.now + offsetMs,
-        sleep: (ms) => kernel.sleep(Math.ceil(ms), this),
-        every: (ms, callback) => kernel.every(ms, this, callback),
-      },
-      schedule: {
-        afterMicrotasks: (callback) => kernel.soon(this, callback),
-        turn: () => kernel.sleep(rng.int(0, 1), this),
-        sleep: (ms) => kernel.sleep(ms, this),
-      },
       onEvent: (event) => {
         world.count(event.type === "state_refused" ? `refused: ${event.reason}` : event.type);
         if (event.type !== "round" && event.type !== "warning") log(() => `${name} says ${describe(event)}`);
@@ -73,9 +48,9 @@ export class Incarnation extends Process {
     this.#server = new RoundServer(resolveOptions(options));
   }
 
-  fault(kind: Fault["kind"]): void {
-    this.#world.count(kind);
-    this.faults.push({ at: this.#world.kernel.now, kind });
+  override die(): void {
+    super.die();
+    for (const broken of this.open.values()) broken();
   }
 
   /** Serves one leg; `answer` is called unless the process dies first. */

@@ -1,26 +1,11 @@
 /** The network between clients and replicas: lost, late, doubled and reordered messages; connections that break. */
-import type { Delivery } from "./replica.ts";
-import type { World } from "./world.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Judge } from "./judge.ts";
+import type { Delivery, Leg, Reply } from "./leg.ts";
+import type { Incarnation } from "./replica.ts";
+import type { RoundStage } from "./stage.ts";
 
-/** One request as it is put on the wire. */
-export interface Leg {
-  readonly from: string;
-  /** The call's arguments. */
-  readonly args: object;
-  readonly callId: string | undefined;
-  readonly state: string | undefined;
-  readonly answers: Readonly<Record<string, unknown>> | undefined;
-  /** What must become of it, whoever serves it: a client's own is served, an attack is not. */
-  readonly must: "serve" | "any" | "refuse";
-  readonly what: string;
-}
-
-export interface Reply {
-  /** `again`: refused for now. `gone`: the client had left. */
-  readonly kind: "result" | "interim" | "threw" | "refused" | "again" | "fault" | "gone";
-  readonly reason?: string;
-  readonly bytes: string;
-}
+type World = RoundStage & { readonly cluster: Cluster<Incarnation>; readonly judge: Judge };
 
 export class Wire {
   readonly #world: World;

@@ -4,11 +4,15 @@ import { Cluster } from "./cluster.ts";
 import { type Config, drawConfig, FAULTS_END_MS, LEASE_MS, WORLD_ENDS_MS } from "./config.ts";
 import { Judge } from "./judge.ts";
 import { Kernel } from "./kernel.ts";
+import type { Life } from "./life.ts";
+import { StoreLink } from "./link.ts";
 import { Mallory } from "./mallory.ts";
 import type { Mutant } from "./mutants.ts";
 import { Names } from "./names.ts";
 import { drawPlan } from "./plan.ts";
+import { Incarnation } from "./replica.ts";
 import { Rng } from "./rng.ts";
+import type { RoundStage } from "./stage.ts";
 import { SimStore } from "./store.ts";
 import { Wire } from "./wire.ts";
 
@@ -27,7 +31,7 @@ export interface History {
   readonly seen: Readonly<Record<string, number>>;
 }
 
-export class World {
+export class World implements RoundStage {
   readonly rng: Rng;
   readonly config: Config;
   readonly kernel: Kernel;
@@ -37,7 +41,8 @@ export class World {
   readonly store: SimStore;
   readonly judge: Judge;
   readonly wire: Wire;
-  readonly cluster: Cluster;
+  readonly link: StoreLink;
+  readonly cluster: Cluster<Incarnation>;
   readonly mallory: Mallory;
   readonly lines: string[] = [];
   readonly seen: Record<string, number> = {};
@@ -51,10 +56,16 @@ export class World {
     this.kernel = new Kernel(this.rng);
     this.secrets = [this.rng.bytes(32), this.rng.bytes(32)];
     this.judge = new Judge(this);
-    this.store = new SimStore(this);
+    this.link = new StoreLink(this, this.config.storeLoss, this.critical, (what) => this.judge.violation(what));
+    this.store = new SimStore(this, this.link);
     this.wire = new Wire(this);
     this.mallory = new Mallory(this);
-    this.cluster = new Cluster(this);
+    this.cluster = new Cluster(
+      this,
+      this.config,
+      this.secrets,
+      (name, keys, offsetMs) => new Incarnation(this, name, keys, offsetMs),
+    );
   }
 
   /** Whether faults may still happen. */
@@ -67,6 +78,8 @@ export class World {
   readonly count = (what: string): void => {
     this.seen[what] = (this.seen[what] ?? 0) + 1;
   };
+
+  readonly critical = (process: Life): void => this.cluster.critical(process);
 
   async play(): Promise<void> {
     const { config, rng, judge } = this;
@@ -83,7 +96,7 @@ export class World {
     for (const client of clients) client.run().catch(failed);
     let attacking = true;
     this.mallory.run(config.attacks).then(() => (attacking = false), failed);
-    this.cluster.trouble();
+    this.cluster.trouble(this.link);
     const over = () => judge.broken !== undefined || (!attacking && clients.every(({ ended }) => ended));
     await this.kernel.run(over, WORLD_ENDS_MS);
     if (judge.broken === undefined && !clients.every(({ ended }) => ended))

@@ -1,17 +1,24 @@
 /** Task stores with one fault built in. Each must be found out. */
-import type { ClaimedTask } from "../../src/tasks/contract.ts";
-import type { TaskMutant } from "./world.ts";
+import type { Ledger } from "../../src/ledger/contract.ts";
+import type { ClaimedTask, TaskStore } from "../../src/tasks/contract.ts";
+
+export interface TaskMutant {
+  store?(store: TaskStore): TaskStore;
+  ledger?(ledger: Ledger): Ledger;
+}
+
+const onTasks = (store: (store: TaskStore) => TaskStore): TaskMutant => ({ store });
 
 export const TASK_MUTANTS: Record<string, TaskMutant> = {
   /** What runs is handed out again. */
-  "no lease": (store) => ({
+  "no lease": onTasks((store) => ({
     ...store,
-    claim: (request) => store.claim({ ...request, leaseMs: 1 }),
-    renew: (hold, _leaseMs, note) => store.renew(hold, 1, note),
-    record: (hold, entry) => store.record(hold, entry, 1),
-  }),
+    claim: (request) => store.claim({ ...request, leaseMs: 20 }),
+    renew: (hold, _leaseMs, note) => store.renew(hold, 20, note),
+    record: (hold, entry) => store.record(hold, entry, 20),
+  })),
   /** Whoever lost a task may still end its run. */
-  "no holder": (store) => {
+  "no holder": onTasks((store) => {
     const holders = new Map<string, string>();
     return {
       ...store,
@@ -24,17 +31,17 @@ export const TASK_MUTANTS: Record<string, TaskMutant> = {
       record: (hold, entry, leaseMs) =>
         store.record({ ...hold, holder: holders.get(hold.id) ?? hold.holder }, entry, leaseMs),
     };
-  },
+  }),
   /** A take-over begins without what was recorded. */
-  "steps forgotten": (store) => ({
+  "steps forgotten": onTasks((store) => ({
     ...store,
     claim: async (request) => {
       const claimed = await store.claim(request);
       return claimed && ({ ...claimed, steps: [] } satisfies ClaimedTask);
     },
-  }),
+  })),
   /** The last answer counts. */
-  "last answer": (store) => {
+  "last answer": onTasks((store) => {
     const last = new Map<string, Uint8Array>();
     return {
       ...store,
@@ -52,11 +59,14 @@ export const TASK_MUTANTS: Record<string, TaskMutant> = {
         return { ...claimed, answers };
       },
     };
-  },
+  }),
   /** Answers that came while the task ran are lost. */
-  "answers lost": (store) => ({ ...store, settle: (hold, end) => store.settle(hold, { ...end, open: [] }) }),
+  "answers lost": onTasks((store) => ({
+    ...store,
+    settle: (hold, end) => store.settle(hold, { ...end, open: [] }),
+  })),
   /** An end can be taken back. */
-  "cancel is not final": (store) => {
+  "cancel is not final": onTasks((store) => {
     const cancelled = new Map<string, Uint8Array>();
     return {
       ...store,
@@ -66,5 +76,17 @@ export const TASK_MUTANTS: Record<string, TaskMutant> = {
         return store.cancel(id, before ?? new Uint8Array());
       },
     };
+  }),
+  /** What a run says of itself is not kept: its questions are seen when it has ended. */
+  "notes lost": onTasks((store) => ({ ...store, renew: (hold, leaseMs) => store.renew(hold, leaseMs) })),
+  /** Every delivery of a round runs it. */
+  "rounds run twice": {
+    ledger: (ledger) => ({
+      ...ledger,
+      claim: async () => ({ type: "won", attempt: 1, steps: [], journal: [] }),
+      renew: async () => true,
+      recordStep: async () => true,
+      settle: async () => true,
+    }),
   },
 };

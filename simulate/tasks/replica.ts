@@ -1,33 +1,47 @@
-/** One life of a replica that serves and runs tasks, from start to crash. */
+/** One life of a replica that serves calls and runs tasks, from start to crash. */
 import type { ToolFlow } from "../../src/flow/define.ts";
 import { TASKS_EXTENSION } from "../../src/protocol/tasks.ts";
-import { resolveOptions } from "../../src/server/options.ts";
+import { type ParleyOptions, resolveOptions } from "../../src/server/options.ts";
 import { RoundServer } from "../../src/server/serve.ts";
 import { TaskDesk } from "../../src/server/tasks/desk.ts";
 import { TaskRunner } from "../../src/server/tasks/runner.ts";
 import { ALL_CAPABILITIES } from "../../src/testing/play.ts";
-import { LEASE_MS } from "../config.ts";
-import { Process } from "../kernel.ts";
-import type { TaskWorld } from "./world.ts";
+import { CLOCK_SKEW_MS, LEASE_MS, WAIT_MS } from "../config.ts";
+import { Life } from "../life.ts";
+import { IN_A_ROUND } from "./program.ts";
+import type { TaskStage } from "./stage.ts";
+import type { SimTaskStore } from "./store.ts";
 
 const CAPABILITIES = { ...ALL_CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
 
-export class TaskReplica extends Process {
+/** One request of a call, before it is a task. */
+export interface CallLeg {
+  readonly callId: string;
+  readonly requestState: string | undefined;
+  readonly inputResponses: Readonly<Record<string, unknown>> | undefined;
+}
+
+export class TaskReplica extends Life {
   readonly desk: TaskDesk;
   readonly #rounds: RoundServer;
-  /** Trouble it was in so far. */
-  faults = 0;
 
-  constructor(world: TaskWorld, name: string) {
-    super(name);
-    const { kernel, rng } = world;
-    const resolved = resolveOptions({
-      keys: [world.key],
+  constructor(
+    world: TaskStage & { readonly store: SimTaskStore },
+    name: string,
+    keys: readonly Uint8Array[],
+    offsetMs: number,
+  ) {
+    super(world, name, keys);
+    const { config, store } = world;
+    const options: ParleyOptions = {
+      ...this.options(offsetMs),
+      keys,
       replicas: "many",
       callers: "authenticated",
-      limits: { divergenceGraceMs: 200 },
+      limits: { clockSkewMs: CLOCK_SKEW_MS, divergenceGraceMs: 200 },
+      ...(config.ledger && { ledger: { store: store.ledger(this), leaseMs: LEASE_MS, waitMs: WAIT_MS } }),
       tasks: {
-        store: world.store.connect(this),
+        store: store.connect(this),
         leaseMs: LEASE_MS,
         lookMs: 100,
         concurrency: 3,
@@ -35,20 +49,12 @@ export class TaskReplica extends Process {
         drainMs: 50,
         maxAttempts: 1_000,
       },
-      now: () => 1_800_000_000_000 + kernel.now,
-      random: (bytes) => rng.bytes(bytes),
-      holdClock: {
-        now: () => kernel.now,
-        sleep: (ms) => kernel.sleep(Math.ceil(ms), this),
-        every: (ms, callback) => kernel.every(ms, this, callback),
+      onEvent: (event) => {
+        world.count(event.type === "state_refused" ? `refused: ${event.reason}` : event.type);
+        world.log(() => `${name} says ${event.type}`);
       },
-      schedule: {
-        afterMicrotasks: (callback) => kernel.soon(this, callback),
-        turn: () => kernel.sleep(rng.int(0, 1), this),
-        sleep: (ms) => kernel.sleep(ms, this),
-      },
-      onEvent: ({ type }) => world.count(type),
-    });
+    };
+    const resolved = resolveOptions(options);
     const { tasks } = resolved;
     if (tasks === undefined) throw new Error("no tasks");
     this.desk = new TaskDesk({ ...resolved, tasks });
@@ -57,16 +63,16 @@ export class TaskReplica extends Process {
     runner.add(world.flows);
   }
 
-  /** The call that becomes a task; the same again for the same name. */
-  begin(flow: ToolFlow, callId: string): Promise<unknown> {
-    const params = { name: flow.name, _meta: { "mcp-parley/call-id": callId } };
-    const served = { version: undefined, run: (own: Parameters<ToolFlow["run"]>[1]) => flow.run({}, own) };
+  /** Serves one round of a call. */
+  call(flow: ToolFlow, { callId, requestState, inputResponses }: CallLeg): Promise<unknown> {
+    const run = (own: Parameters<ToolFlow["run"]>[1]) => flow.run(IN_A_ROUND, own);
+    const served = { version: undefined, run };
     return this.#rounds.serve<unknown>(served, {
       method: "tools/call",
       target: flow.name,
-      params,
-      inputResponses: undefined,
-      requestState: undefined,
+      params: { name: flow.name, _meta: { "mcp-parley/call-id": callId } },
+      inputResponses,
+      requestState,
       authInfo: { token: "ann", clientId: "app", scopes: [], extra: { iss: "issuer", sub: "ann" } },
       capabilities: CAPABILITIES,
       checkCapabilities: true,

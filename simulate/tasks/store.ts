@@ -1,72 +1,112 @@
-/** The task store behind a network: real memory-store semantics, messages that are lost or late, outages. */
-import { decodeEntries } from "../../src/journal/codec.ts";
-import { TaskSeals } from "../../src/server/tasks/record.ts";
+/** The task store and the ledger behind their link: real memory stores, and everything the judge wants to know. */
+import type { Entry } from "../../src/journal/entry.ts";
+import type { Ledger } from "../../src/ledger/contract.ts";
+import { unavailable } from "../../src/ledger/guard.ts";
+import { memoryLedger } from "../../src/ledger/memory.ts";
+import { readRecords } from "../../src/server/step-record.ts";
+import { readLog, TaskSeals } from "../../src/server/tasks/record.ts";
 import { createVault } from "../../src/server/vault.ts";
 import { createKeyRing } from "../../src/state/index.ts";
 import type { TaskStore } from "../../src/tasks/contract.ts";
 import { asTasksUnavailable } from "../../src/tasks/guard.ts";
 import { memoryTasks } from "../../src/tasks/memory.ts";
-import { STORE_TIMEOUT_MS } from "../config.ts";
-import type { TaskReplica } from "./replica.ts";
-import type { TaskWorld } from "./world.ts";
+import type { Life } from "../life.ts";
+import type { StoreLink } from "../link.ts";
+import type { TaskStage } from "./stage.ts";
 
 export class SimTaskStore {
-  readonly #world: TaskWorld;
+  readonly #world: TaskStage;
+  readonly #link: StoreLink;
   readonly #store: TaskStore;
+  readonly #ledger: Ledger;
   readonly #seals: TaskSeals;
   /** Labels by row id. */
   readonly #labels = new Map<string, string>();
-  downUntil = 0;
 
-  constructor(world: TaskWorld) {
+  constructor(world: TaskStage, link: StoreLink) {
     this.#world = world;
-    const store = memoryTasks({ now: () => world.kernel.now });
-    this.#store = world.mutant?.(store) ?? store;
+    this.#link = link;
+    const now = () => world.kernel.now;
+    const store = memoryTasks({ now });
+    this.#store = world.mutant?.store?.(store) ?? store;
+    const ledger = memoryLedger({ now });
+    this.#ledger = world.mutant?.ledger?.(ledger) ?? ledger;
     const random = (count: number) => world.rng.bytes(count);
-    this.#seals = new TaskSeals(createVault(createKeyRing({ keys: [world.key], random }), random));
+    this.#seals = new TaskSeals(createVault(createKeyRing({ keys: world.secrets, random }), random));
+  }
+
+  /** The ledger of the rounds before, behind the same link. */
+  ledger(from: Life): Ledger {
+    const ask = <T>(name: string, apply: (ledger: Ledger) => Promise<T>) =>
+      this.#link.ask({
+        from,
+        what: () => `${from.name} ledger.${name}`,
+        apply: () => apply(this.#ledger),
+        failure: (why) => unavailable("simulated", name, why),
+      });
+    return {
+      claim: (request) => ask("claim", (ledger) => ledger.claim(request)),
+      recordStep: (hold, entry, leaseMs) => ask("recordStep", (ledger) => ledger.recordStep(hold, entry, leaseMs)),
+      renew: (hold, leaseMs) => ask("renew", (ledger) => ledger.renew(hold, leaseMs)),
+      settle: (hold, settlement) => ask("settle", (ledger) => ledger.settle(hold, settlement)),
+      release: (hold) => ask("release", (ledger) => ledger.release(hold)),
+      close: async () => undefined,
+    };
   }
 
   /** The store as one replica reaches it. */
-  connect(from: TaskReplica): TaskStore {
-    const { judge } = this.#world;
-    const ask = <T>(apply: (store: TaskStore) => Promise<T>) => this.#ask(from, apply);
+  connect(from: Life): TaskStore {
+    const { judge, log } = this.#world;
+    const ask = <T>(name: string, apply: (store: TaskStore) => Promise<T>) =>
+      this.#link.ask({
+        from,
+        what: () => `${from.name} tasks.${name}`,
+        apply: () => apply(this.#store),
+        failure: asTasksUnavailable,
+      });
     return {
       create: (task) =>
-        ask(async (store) => {
-          this.#labels.set(task.id, this.#seals.openHead(task.id, task.head).target);
-          return store.create(task);
+        ask("create", async (store) => {
+          const label = this.#seals.openHead(task.id, task.head).target;
+          this.#labels.set(task.id, label);
+          const outcome = await store.create(task);
+          const { journal } = this.#seals.openBody(task.id, task.body).state;
+          if (outcome === "created") judge.created(label, stepsIn(journal));
+          return outcome;
         }),
-      read: (id) => ask((store) => store.read(id)),
+      read: (id) => ask("read", (store) => store.read(id)),
       answer: (id, answers) =>
-        ask(async (store) => {
-          for (const { key, answer } of answers)
-            judge.stored(this.#label(id), key, this.#seals.open(id, "task-answer", answer));
+        ask("answer", async (store) => {
+          for (const { key, answer } of answers) {
+            const given = this.#seals.open(id, "task-answer", answer);
+            log(() => `ANSWER to ${this.#label(id)}/${key}: ${given}`);
+            judge.stored(this.#label(id), key, given);
+          }
           return store.answer(id, answers);
         }),
-      cancel: (id, body) => ask((store) => store.cancel(id, body)),
+      cancel: (id, body) => ask("cancel", (store) => store.cancel(id, body)),
       claim: (request) =>
-        ask(async (store) => {
+        ask("claim", async (store) => {
           const claimed = await store.claim(request);
           if (claimed !== undefined) judge.claimed({ id: claimed.id, holder: request.holder });
           return claimed;
         }),
       record: (hold, entry, leaseMs) =>
-        ask(async (store) => {
+        ask("record", async (store) => {
           const done = await store.record(hold, entry, leaseMs);
-          const text = this.#seals.open(hold.id, "task-step", entry);
-          const entries = decodeEntries(text.slice(text.indexOf("[")));
-          const steps = entries.filter(({ type }) => type === "step").map(({ key }) => key);
-          if (done) judge.recorded(this.#label(hold.id), steps);
+          const log = readLog([this.#seals.open(hold.id, "task-step", entry)]);
+          const { entries, finished } = readRecords(log.steps);
+          if (done) judge.recorded(this.#label(hold.id), stepsIn([...entries, ...finished.values()]));
           return done;
         }),
-      renew: (hold, leaseMs, note) => ask((store) => store.renew(hold, leaseMs, note)),
+      renew: (hold, leaseMs, note) => ask("renew", (store) => store.renew(hold, leaseMs, note)),
       settle: (hold, settlement) =>
-        ask(async (store) => {
+        ask("settle", async (store) => {
           const done = await store.settle(hold, settlement);
           if (done) judge.settled(hold);
           return done;
         }),
-      release: (hold) => ask((store) => store.release(hold)),
+      release: (hold) => ask("release", (store) => store.release(hold)),
       close: async () => undefined,
     };
   }
@@ -74,33 +114,8 @@ export class SimTaskStore {
   #label(id: string): string {
     return this.#labels.get(id) ?? id;
   }
+}
 
-  #ask<T>(from: TaskReplica, apply: (store: TaskStore) => Promise<T>): Promise<T> {
-    const { kernel, rng, config, faulty, judge } = this.#world;
-    return new Promise((resolve, reject) => {
-      let answered = false;
-      const fail = (why: string) => {
-        if (answered) return;
-        answered = true;
-        from.faults++;
-        reject(asTasksUnavailable(why));
-      };
-      kernel.after(STORE_TIMEOUT_MS, from, () => fail("no answer in time"));
-      const troubled = () => faulty() && rng.chance(config.storeLoss);
-      if (kernel.now < this.downUntil || troubled()) return;
-      // A late request is applied when nobody waits for it any more.
-      const late = () => (troubled() ? rng.int(STORE_TIMEOUT_MS, 3 * STORE_TIMEOUT_MS) : rng.int(0, 3));
-      kernel.after(late(), undefined, () => {
-        apply(this.#store).then(
-          (value) =>
-            kernel.after(late(), from, () => {
-              if (answered) return;
-              answered = true;
-              resolve(value);
-            }),
-          (error: unknown) => judge.violation(`the store threw ${String(error)}`),
-        );
-      });
-    });
-  }
+function stepsIn(entries: readonly Entry[]): string[] {
+  return entries.flatMap(({ type, key }) => (type === "step" ? [key] : []));
 }

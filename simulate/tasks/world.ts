@@ -1,65 +1,75 @@
 /** One simulated world of tasks: the real desk, runner and engine, over processes that crash and a store that is away. */
-import { type ToolFlow, tool } from "../../src/flow/define.ts";
-import type { TaskStore } from "../../src/tasks/contract.ts";
-import { FAULTS_END_MS, LEASE_MS, WORLD_ENDS_MS } from "../config.ts";
+import type { ToolFlow } from "../../src/flow/define.ts";
+import { Cluster } from "../cluster.ts";
+import { FAULTS_END_MS, WORLD_ENDS_MS } from "../config.ts";
 import { Kernel } from "../kernel.ts";
-import { drawPlan, type Plan, runPlan, type Scene } from "../plan.ts";
+import type { Life } from "../life.ts";
+import { StoreLink } from "../link.ts";
+import type { Scene } from "../plan.ts";
 import { Rng } from "../rng.ts";
 import { TaskClient } from "./client.ts";
 import { TaskJudge } from "./judge.ts";
+import type { TaskMutant } from "./mutants.ts";
+import { drawProgram, flowOf, type Place, type Program, playInForeground } from "./program.ts";
 import { TaskReplica } from "./replica.ts";
+import { drawConfig, type TaskConfig, type TaskStage } from "./stage.ts";
 import { SimTaskStore } from "./store.ts";
-
-export type TaskMutant = (store: TaskStore) => TaskStore;
 
 export interface TaskHistory {
   readonly seed: number;
   /** The broken promise, if there is one. */
   readonly broken: string | undefined;
+  readonly config: object;
+  /** Empty unless asked for. */
+  readonly lines: readonly string[];
   readonly events: number;
   readonly repeated: number;
   readonly seen: Readonly<Record<string, number>>;
 }
 
-function drawConfig(rng: Rng) {
-  const sometimes = <T>(value: T, none: T): T => (rng.chance(0.5) ? value : none);
-  return {
-    replicas: rng.int(1, 3),
-    tasks: rng.int(1, 5),
-    loss: sometimes(0.1, 0),
-    delayMs: rng.pick([2, 20, 100]),
-    crashes: sometimes(rng.int(1, 5), 0),
-    pauses: sometimes(rng.int(1, 3), 0),
-    outages: sometimes(rng.int(1, 2), 0),
-    storeLoss: sometimes(0.05, 0),
-    cancels: sometimes(0.4, 0),
-  };
-}
-
-export class TaskWorld {
+export class TaskWorld implements TaskStage {
   readonly rng: Rng;
-  readonly config: ReturnType<typeof drawConfig>;
+  readonly config: TaskConfig;
   readonly kernel: Kernel;
-  readonly key: Buffer;
+  readonly secrets: readonly Uint8Array[];
   readonly mutant: TaskMutant | undefined;
   readonly judge = new TaskJudge();
   readonly store: SimTaskStore;
+  readonly programs: readonly Program[];
   readonly flows: readonly ToolFlow[];
-  readonly cluster: TaskCluster;
+  readonly cluster: Cluster<TaskReplica>;
   readonly seen: Record<string, number> = {};
+  readonly lines: string[] = [];
+  readonly #link: StoreLink;
+  readonly #verbose: boolean;
 
-  constructor(seed: number, mutant: TaskMutant | undefined) {
+  constructor(seed: number, mutant: TaskMutant | undefined, verbose: boolean) {
     this.mutant = mutant;
+    this.#verbose = verbose;
     this.rng = new Rng(seed);
     this.config = drawConfig(this.rng);
     this.kernel = new Kernel(this.rng);
-    this.key = this.rng.bytes(32);
-    this.store = new SimTaskStore(this);
-    this.flows = Array.from({ length: this.config.tasks }, (_, index) => this.#flow("ABCDE"[index] as string));
-    this.cluster = new TaskCluster(this);
+    this.secrets = [this.rng.bytes(32), this.rng.bytes(32)];
+    const reached = (from: Life) => this.cluster.critical(from);
+    this.#link = new StoreLink(this, this.config.storeLoss, reached, (what) => this.judge.violation(what));
+    this.store = new SimTaskStore(this, this.#link);
+    this.programs = Array.from({ length: this.config.tasks }, (_, index) =>
+      drawProgram(this.rng, "ABCDE"[index] as string),
+    );
+    this.flows = this.programs.map((program) => flowOf(program, (place) => this.#scene(program.label, place)));
+    this.cluster = new Cluster(
+      this,
+      this.config,
+      this.secrets,
+      (name, keys, offsetMs) => new TaskReplica(this, name, keys, offsetMs),
+    );
   }
 
   readonly faulty = (): boolean => this.kernel.now < FAULTS_END_MS;
+
+  readonly log = (line: () => string): void => {
+    if (this.#verbose) this.lines.push(`${String(this.kernel.now).padStart(6)} ms  ${line()}`);
+  };
 
   readonly count = (what: string): void => {
     this.seen[what] = (this.seen[what] ?? 0) + 1;
@@ -75,34 +85,53 @@ export class TaskWorld {
         (error: unknown) => judge.violation(`the simulator itself failed: ${String((error as Error).stack)}`),
       );
     }
-    this.cluster.trouble();
+    this.cluster.trouble(this.#link);
     await kernel.run(() => judge.broken !== undefined || done === clients.length, WORLD_ENDS_MS);
     if (done < clients.length) judge.violation("a task did not end");
+    if (judge.broken === undefined) for (const program of this.programs) await this.#compare(program);
   }
 
-  #flow(label: string): ToolFlow {
-    const plan: Plan = drawPlan(this.rng, LEASE_MS * 2);
-    return tool(label, { background: {} }, async (_args, flow) => {
-      const seen = await runPlan(label, plan, flow, this.#scene(label));
-      return { content: [{ type: "text", text: JSON.stringify(seen) }] };
-    });
+  /** H34, H36: what a call does and returns as a task is what it would have done and returned in the foreground. */
+  async #compare(program: Program): Promise<void> {
+    const { judge } = this;
+    const { label } = program;
+    const end = judge.endOf(label) ?? "";
+    // Who wins a race is the world's to decide.
+    if (!end.startsWith("completed ") || program.races) return;
+    const expected = await playInForeground(program, (message) => judge.answerTo(message));
+    if (!end.includes(JSON.stringify(expected.text)))
+      judge.violation(`${label} ended with ${end}, and in the foreground with ${expected.text}`);
+    const effects = judge.effectsOf(label).sort().join(" ");
+    if (effects !== expected.effects.sort().join(" "))
+      judge.violation(`${label} did ${effects}, and in the foreground ${expected.effects.join(" ")}`);
+    this.count("compared with the foreground");
   }
 
-  #scene(label: string): Scene {
-    const { kernel, judge } = this;
+  /** Nothing goes wrong here at all. */
+  get #calm(): boolean {
+    const { loss, crashes, pauses, outages, storeLoss, delayMs, rotation } = this.config;
+    return loss + crashes + pauses + outages + storeLoss === 0 && delayMs <= 20 && !rotation;
+  }
+
+  #scene(label: string, place: Place): Scene {
+    const { kernel, judge, cluster, config } = this;
+    const current = () => kernel.process as TaskReplica;
     return {
       begun: () => undefined,
+      asked: (message) => judge.asked(message, place === "task" ? current() : undefined, kernel.now),
       effect: async ({ step, ms, heeds }, { idempotencyKey, signal }) => {
-        const by = this.cluster.current();
-        judge.begins(label, step);
+        const by = current();
+        if (place === "task") judge.begins(label, step);
         const ends = kernel.now + ms;
         while (kernel.now < ends) {
           await kernel.sleep(Math.min(20, ends - kernel.now), by);
           if (heeds) signal.throwIfAborted();
         }
-        judge.effect(label, step, { idempotencyKey, by });
-        this.cluster.critical(by);
-        return idempotencyKey;
+        if (this.#calm && place === "task") judge.stillRuns(label, by, kernel.now);
+        judge.effect(label, step, { idempotencyKey, by, loose: place === "round" && !config.ledger });
+        this.log(() => `EFFECT ${label}/${step} by ${by.name} in the ${place}`);
+        cluster.critical(by);
+        return `did ${step}`;
       },
       answered: (_key, message, answer) => {
         const content = /^[^/]+\/c/.test(message) ? { confirm: answer === "true" } : { echo: answer };
@@ -112,73 +141,13 @@ export class TaskWorld {
   }
 }
 
-/** The replicas, and what befalls them. */
-class TaskCluster {
-  readonly #world: TaskWorld;
-  readonly #replicas: TaskReplica[];
-  #lives = 0;
-  #strikes = 0;
-
-  constructor(world: TaskWorld) {
-    this.#world = world;
-    this.#replicas = Array.from({ length: world.config.replicas }, () => this.#start());
-  }
-
-  any(): TaskReplica | undefined {
-    const up = this.#replicas.filter(({ alive }) => alive);
-    return up.length === 0 ? undefined : this.#world.rng.pick(up);
-  }
-
-  trouble(): void {
-    const { kernel, rng, config, store, count } = this.#world;
-    this.#strikes = config.crashes;
-    for (let n = 0; n < config.pauses; n++) {
-      kernel.after(rng.int(0, FAULTS_END_MS), undefined, () => {
-        const replica = this.any();
-        if (replica === undefined) return;
-        count("pause");
-        replica.faults++;
-        replica.pausedUntil = kernel.now + rng.int(10, 3 * LEASE_MS);
-      });
-    }
-    for (let n = 0; n < config.outages; n++) {
-      kernel.after(rng.int(0, FAULTS_END_MS), undefined, () => {
-        count("outage");
-        store.downUntil = kernel.now + rng.int(50, 1_200);
-      });
-    }
-  }
-
-  /** Something was just done that is not on record yet: the worst moment to die. */
-  critical(replica: TaskReplica): void {
-    const { kernel, rng, count, faulty } = this.#world;
-    if (this.#strikes === 0 || !faulty() || !rng.chance(0.3)) return;
-    this.#strikes--;
-    kernel.after(rng.int(0, 3), undefined, () => {
-      if (!replica.alive) return;
-      count("crash");
-      replica.faults++;
-      replica.alive = false;
-      kernel.after(rng.int(10, 1_500), undefined, () => {
-        this.#replicas[this.#replicas.indexOf(replica)] = this.#start();
-      });
-    });
-  }
-
-  #start(): TaskReplica {
-    return new TaskReplica(this.#world, `t${++this.#lives}`);
-  }
-
-  /** Whose code runs now: the kernel runs one process at a time. */
-  current(): TaskReplica {
-    return this.#world.kernel.process as TaskReplica;
-  }
-}
-
 /** Plays the history of `seed`. The same seed plays the same history. */
-export async function simulateTasks(seed: number, mutant?: TaskMutant): Promise<TaskHistory> {
-  const world = new TaskWorld(seed, mutant);
+export async function simulateTasks(
+  seed: number,
+  { mutant, verbose = false }: { mutant?: TaskMutant | undefined; verbose?: boolean } = {},
+): Promise<TaskHistory> {
+  const world = new TaskWorld(seed, mutant, verbose);
   await world.play();
-  const { judge, kernel, seen } = world;
-  return { seed, broken: judge.broken, events: kernel.steps, repeated: judge.repeated, seen };
+  const { config, judge, kernel, seen, lines } = world;
+  return { seed, config, broken: judge.broken, lines, events: kernel.steps, repeated: judge.repeated, seen };
 }

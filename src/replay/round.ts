@@ -31,7 +31,8 @@ export async function runRound<R>(
 ): Promise<RoundOutcome<R>> {
   let journal = [...input.journal, ...(input.record?.entries ?? [])];
   for (;;) {
-    const run = new Run<R>({ ...input, journal, stopAtEntry: input.replay === "every-step" }, deps);
+    const { pending, responses } = input.live ?? input;
+    const run = new Run<R>({ ...input, pending, responses, journal, stopAtEntry: input.replay === "every-step" }, deps);
     const outcome = await run.start(() => flow(run));
     if (outcome.kind !== "settled") return outcome;
     journal = outcome.journal;

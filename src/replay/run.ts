@@ -1,29 +1,18 @@
 import type { ParleyError } from "../errors.ts";
-import { type Entry, type Pending, withoutVoids } from "../journal/entry.ts";
-import { missingCapabilities, requiredCapabilities } from "../protocol/capabilities.ts";
-import type { ClientCapabilities, Json } from "../protocol/types.ts";
+import { type Entry, withoutVoids } from "../journal/entry.ts";
+import type { Json } from "../protocol/types.ts";
 import { Activities, type Settler, settleStep } from "./activities.ts";
-import { type Ruling, rule } from "./answering.ts";
+import { Questions } from "./asking.ts";
 import { BACKGROUND_KEY, handedOver, nowhereToRun, TASKS_MISSING, twiceInBackground } from "./background.ts";
-import { shortText } from "./complaint.ts";
-import {
-  duplicateKey,
-  insideStep,
-  leftBehind,
-  otherKind,
-  questionUnstable,
-  unawaited,
-  unwritable,
-} from "./divergence.ts";
-import { type Asked, pauseWith } from "./pause.ts";
+import { duplicateKey, insideStep, leftBehind, otherKind, unawaited } from "./divergence.ts";
 import type { Outcome, Question } from "./question.ts";
 import { ReleaseOrder } from "./release.ts";
 import { abortSignalOf } from "./signal.ts";
 import type { StepFunction } from "./step.ts";
 import type { BackgroundOptions, Deps, RetryOptions, RunInput, RunOutcome, WaitOptions } from "./types.ts";
+import { type Standing, type Watched, watch } from "./watch.ts";
 
 type Operation = "step" | "wait" | "background";
-type Settle = (outcome: Outcome<unknown>) => void;
 
 /**
  * One run of a flow from the top: replays what the journal holds, takes the answers this round brought, runs new steps,
@@ -37,20 +26,17 @@ export class Run<R> {
   readonly #deps: Deps;
   readonly #journal: Entry[];
   readonly #position = new Map<string, number>();
-  readonly #before: Map<string, Pending>;
   readonly #order: ReleaseOrder;
   readonly #asked = new Set<string>();
   readonly #awaited = new Set<string>();
-  readonly #open = new Map<string, Asked>();
+  readonly #questions: Questions;
   readonly #activities: Activities;
-  readonly #missing: ClientCapabilities[] = [];
   #handOver: BackgroundOptions | undefined;
   #end: RunOutcome<R> | undefined;
-  /** Answers being checked by an asynchronous validator. */
-  #checking = 0;
   /** Something settled in this very run. */
   #fresh = false;
   #activity = 0;
+  #unlisten: (() => void) | undefined;
   #wake: (() => void) | undefined;
 
   constructor(input: RunInput, deps: Deps) {
@@ -58,11 +44,23 @@ export class Run<R> {
     this.#deps = deps;
     this.#journal = [...input.journal];
     for (const [index, entry] of this.#journal.entries()) this.#position.set(entry.key, index);
-    this.#before = new Map(input.pending.map((pending) => [pending.key, pending]));
     this.#order = new ReleaseOrder(
       (callback) => deps.afterMicrotasks(callback),
       () => this.#released(),
     );
+    this.#questions = new Questions(input, deps, {
+      replay: (at, release) => this.#order.arrive(at, release),
+      enter: (entry, release, at) => this.#order.arrive(this.#enter(entry, at), release),
+      settle: (entry, release) => this.#settleRecorded(entry, release),
+      empty: (at, entry) => {
+        this.#journal[at] = entry;
+      },
+      isOver: () => this.#end !== undefined,
+      fail: (error) => this.#fail(error),
+      threw: (error) => this.#finish({ kind: "threw", error }),
+      finish: (end) => this.#finish(end),
+      touch: () => this.#touch(),
+    });
     this.#activities = new Activities(input, deps, {
       mayStart: () => this.#mayStart(),
       isOver: () => this.#end !== undefined,
@@ -82,6 +80,7 @@ export class Run<R> {
     };
     if (signal.aborted) return { kind: "aborted" };
     signal.addEventListener("abort", abort, { once: true });
+    this.#unlisten = this.#input.live?.listen((responses) => this.#questions.take(responses));
     const ended = Promise.resolve()
       .then(flow)
       .then(
@@ -89,35 +88,22 @@ export class Run<R> {
         (error: unknown) => this.#finish({ kind: "threw", error }),
       );
     try {
-      return await this.#watch(ended);
+      return await watch(this.#watched(), ended, this.#deps.turn);
     } finally {
       this.#order.stop();
       signal.removeEventListener("abort", abort);
     }
   }
 
-  /** Asks: from the journal, from this round's answers, or by leaving the promise pending. */
+  /** Asks: from the journal, from the answers at hand, or by leaving the promise pending. */
   ask(question: Question): Promise<Outcome<unknown>> {
     return new Promise((settle, refuse) => {
       if (!this.#use(question.key, "question")) return;
       const at = this.#position.get(question.key);
-      const entry = at === undefined ? undefined : this.#journal[at];
-      if (entry !== undefined && (entry.type === "step" || entry.kind !== question.kind)) {
-        this.#fail(otherKind(entry, question.kind, this.#input.journal, [...this.#asked]));
-        return;
-      }
-      let digest: string;
-      try {
-        const { method, params } = question.request;
-        digest = this.#deps.digest({ method, params: (params ?? null) as Json });
-      } catch (cause) {
-        refuse(unwritable(question.key, cause));
-        return;
-      }
-      const { responses, limits } = this.#input;
-      const response = Object.hasOwn(responses, question.key) ? responses[question.key] : undefined;
-      const evidence = { digest, recorded: entry, before: this.#before.get(question.key), response };
-      this.#whenRuled(rule(question, evidence, limits), (ruling) => this.#apply(ruling, question, digest, at, settle));
+      const recorded = at === undefined ? undefined : this.#journal[at];
+      if (recorded === undefined || (recorded.type === "answer" && recorded.kind === question.kind)) {
+        this.#questions.put({ question, recorded, at, settle, refuse });
+      } else this.#fail(otherKind(recorded, question.kind, this.#input.journal, [...this.#asked]));
     });
   }
 
@@ -128,7 +114,7 @@ export class Run<R> {
 
   /** Waits for something that ends elsewhere: `true` when it is done, `false` when the time is up. */
   async wait(key: string, options: WaitOptions): Promise<boolean> {
-    const sinceMs = this.#before.get(key)?.sinceMs ?? this.#deps.now();
+    const sinceMs = this.#questions.before(key)?.sinceMs ?? this.#deps.now();
     const pollMs = Math.min(options.pollMs, this.#input.longestWaitMs ?? Number.POSITIVE_INFINITY);
     const own = { ...options, pollMs };
     const done = this.#perform(key, "wait", (settler) => this.#activities.wait(key, own, sinceMs, settler));
@@ -142,7 +128,7 @@ export class Run<R> {
       if (place === "available") this.#handOver = options;
       else if (place === "here") this.#activities.note(BACKGROUND_KEY, true, settler);
       else if (options.otherwise === "foreground") this.#activities.note(BACKGROUND_KEY, false, settler);
-      else if (place === "undeclared") this.#missing.push(TASKS_MISSING);
+      else if (place === "undeclared") this.#questions.lacks(TASKS_MISSING);
       else this.#fail(nowhereToRun());
     });
     return (await inTask) === true;
@@ -183,57 +169,6 @@ export class Run<R> {
     return true;
   }
 
-  /** An asynchronous validator keeps the run from pausing meanwhile. */
-  #whenRuled(ruling: Ruling | Promise<Ruling>, then: (ruling: Ruling) => void): void {
-    if (!(ruling instanceof Promise)) {
-      then(ruling);
-      return;
-    }
-    this.#checking++;
-    ruling
-      .then((late) => {
-        if (this.#end === undefined) then(late);
-      })
-      .catch((error: unknown) => this.#finish({ kind: "threw", error }))
-      .finally(() => {
-        this.#checking--;
-        this.#touch();
-      });
-  }
-
-  #apply(ruling: Ruling, question: Question, digest: string, at: number | undefined, settle: Settle): void {
-    const { key, kind, request } = question;
-    switch (ruling.type) {
-      case "replayed":
-        this.#order.arrive(at as number, () => settle(ruling.outcome));
-        return;
-      case "answered":
-        at = this.#enter({ type: "answer", key, kind, digest, ...ruling.entry }, at);
-        this.#order.arrive(at, () => settle(ruling.outcome));
-        return;
-      case "unstable":
-        this.#fail(questionUnstable(key, this.#before.get(key)?.previous, shortText(request)));
-        return;
-      case "open":
-        this.#hold(question, digest, at, ruling);
-    }
-  }
-
-  /** Leaves the question open. A recorded answer that no longer counts keeps its place, emptied. */
-  #hold(question: Question, digest: string, at: number | undefined, ruling: Ruling & { type: "open" }): void {
-    const { key, kind, request } = question;
-    const { changed, complaint, history } = ruling;
-    if (at !== undefined) this.#journal[at] = { type: "answer", key, kind, digest, settled: null };
-    if (changed) this.#input.onEvent({ type: "asked_again", key, reason: "changed" });
-    if (complaint !== undefined)
-      this.#input.onEvent({ type: "asked_again", key, reason: "invalid", detail: complaint });
-    const missing =
-      this.#input.capabilities && missingCapabilities(requiredCapabilities(request), this.#input.capabilities);
-    if (missing !== undefined) this.#missing.push(missing);
-    const previous = history.changes > 0 ? { previous: shortText(request) } : {};
-    this.#open.set(key, { request, pending: { key, kind, digest, ...history, ...previous }, complaint });
-  }
-
   /** Its place is taken at once and what settles later waits behind it, so that the order on record is the flow's. */
   async #settleRecorded(entry: Entry, release: () => void): Promise<void> {
     const index = this.#enter(entry);
@@ -258,14 +193,14 @@ export class Run<R> {
 
   /** New steps run once all that is recorded has been replayed, and never in a round that must fail anyway (A13). */
   #mayStart(): boolean {
-    return this.#order.next === this.#journal.length && this.#missing.length === 0 && !this.#input.signal.aborted;
+    return this.#order.next === this.#journal.length && this.#questions.missing === 0 && !this.#input.signal.aborted;
   }
 
   #returned(value: R): void {
     if (this.#end !== undefined) return;
     for (const key of this.#activities.running) this.#input.onEvent({ type: "unawaited_step", key });
     // One that was awaited may have lost a race. One that never was has decided nothing, and nobody was asked.
-    for (const key of this.#open.keys()) {
+    for (const key of this.#questions.open.keys()) {
       if (this.#awaited.has(key)) this.#input.onEvent({ type: "unawaited_question", key });
       else this.#fail(unawaited(key));
     }
@@ -285,6 +220,8 @@ export class Run<R> {
   #finish(end: RunOutcome<R>): void {
     if (this.#end !== undefined) return;
     this.#end = end;
+    // What comes from now on is for the next run.
+    this.#unlisten?.();
     this.#touch();
   }
 
@@ -302,45 +239,53 @@ export class Run<R> {
     });
   }
 
-  /** Waits for the end, or for the moment when the flow cannot go on (design rule 3). */
-  async #watch(ended: Promise<unknown>): Promise<RunOutcome<R>> {
-    let graceSpentAt = -1;
-    while (this.#end === undefined) {
-      const seen = this.#activity;
-      await Promise.race([this.#deps.turn(), ended]);
-      if (this.#end !== undefined || this.#activity !== seen) continue;
-      if (this.#input.signal.aborted && this.#activities.running.size === 0) {
-        this.#finish({ kind: "aborted" });
-      } else if (this.#activities.running.size > 0 || this.#checking > 0 || this.#order.busy) {
-        await this.#progress();
-      } else if (this.#input.stopAtEntry && this.#fresh) {
-        this.#finish({ kind: "settled", journal: withoutVoids(this.#journal, this.#input.journal) });
-      } else if (this.#stuckInReplay()) {
-        if (graceSpentAt === seen)
-          this.#fail(leftBehind(this.#unasked(Infinity), this.#input.journal, [...this.#asked]));
-        graceSpentAt = seen;
-        const { divergenceGraceMs } = this.#input.limits;
-        await Promise.race([this.#progress(), this.#deps.sleep(divergenceGraceMs, abortSignalOf(this.#input.signal))]);
-      } else if (this.#handOver !== undefined && this.#open.size + this.#missing.length === 0) {
-        this.#finish(handedOver(this.#handOver, this.#journal, this.#activities.waits));
-      } else if (this.#open.size + this.#activities.waits.length + this.#missing.length > 0) {
-        this.#finish(
-          pauseWith(this.#open, this.#activities.waits, this.#missing, this.#journal, this.#input.limits.questions),
-        );
-      } else {
-        await this.#progress();
-      }
+  #watched(): Watched<R> {
+    const run = this;
+    const { limits, signal } = this.#input;
+    return {
+      get end() {
+        return run.#end;
+      },
+      get activity() {
+        return run.#activity;
+      },
+      standing: () => this.#standing(),
+      progress: () => this.#progress(),
+      show: () => this.#questions.show(this.#activities.waits),
+      grace: () => this.#deps.sleep(limits.divergenceGraceMs, abortSignalOf(signal)),
+      finish: (end) => this.#finish(end),
+      diverged: () =>
+        this.#fail(leftBehind(this.#unasked(Number.POSITIVE_INFINITY), this.#input.journal, [...this.#asked])),
+    };
+  }
+
+  #standing(): Standing<R> {
+    const { running, waits } = this.#activities;
+    if (this.#input.signal.aborted && running.size === 0) return { kind: "aborted" };
+    if (running.size > 0 || this.#questions.busy || this.#order.busy) return "busy";
+    if (this.#input.stopAtEntry && this.#fresh) {
+      return { kind: "settled", journal: withoutVoids(this.#journal, this.#input.journal) };
     }
-    return this.#end;
+    if (this.#stuckInReplay()) return "stuck";
+    const asking = this.#questions.open.size + this.#questions.missing;
+    if (this.#handOver !== undefined && asking === 0) return handedOver(this.#handOver, this.#journal, waits);
+    return asking + waits.length > 0 ? this.#questions.pause(waits, this.#journal) : "idle";
   }
 
   /** Something recorded has not been asked for again, and something else waits for it. */
   #stuckInReplay(): boolean {
     const entry = this.#journal[this.#order.next];
     // A question that is asked again keeps what is recorded behind it waiting, and that is as it should be.
-    if (entry === undefined || (entry.type === "answer" && entry.settled === null && this.#open.has(entry.key))) {
+    if (
+      entry === undefined ||
+      (entry.type === "answer" && entry.settled === null && this.#questions.open.has(entry.key))
+    ) {
       return false;
     }
-    return this.#order.waiting > 0 || this.#activities.held > 0 || this.#open.size + this.#activities.waits.length > 0;
+    return (
+      this.#order.waiting > 0 ||
+      this.#activities.held > 0 ||
+      this.#questions.open.size + this.#activities.waits.length > 0
+    );
   }
 }

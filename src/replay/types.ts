@@ -77,9 +77,25 @@ export interface RunInput {
   readonly longestWaitMs?: number;
   /** With a record of steps kept elsewhere: what earlier attempts at this very round finished, and where to write. */
   readonly record?: StepRecord;
+  /** With questions that are put while the run goes on. Their answers are recorded as steps are, so `record` is there. */
+  readonly live?: LiveQuestions;
   /** Stop at the first entry that settles, so that the caller can run again from the top. */
   readonly stopAtEntry: boolean;
   onEvent(event: RunEvent): void;
+}
+
+/**
+ * Questions that can be seen and answered while their run goes on: a task's. A round is answered once, and with all its
+ * answers at once, so it has none of this.
+ */
+export interface LiveQuestions {
+  /** What is out, and the answers to it so far, by the flow's own keys. */
+  readonly pending: readonly Pending[];
+  readonly responses: Readonly<Record<string, unknown>>;
+  /** Shows all that is open, once it is on record under which keys. Rejects when it cannot; then the run fails. */
+  show(asking: Pick<RunOutcome<never> & { kind: "asking" }, "requests" | "pending">): Promise<void>;
+  /** Calls back with answers that come, each once, until the returned function is called. */
+  listen(onAnswers: (responses: Readonly<Record<string, unknown>>) => void): () => void;
 }
 
 /** A round's entries, kept outside the state until the round ends, so that another attempt need not repeat its steps. */

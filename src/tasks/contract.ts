@@ -36,7 +36,7 @@ export interface StoredTask {
   readonly owner: string;
   readonly head: Uint8Array;
   readonly body: Uint8Array;
-  /** What the run in progress last said of itself. */
+  /** What the run in progress last said of itself: kept until it is settled, also when it is given back or taken over. */
   readonly note: Uint8Array | undefined;
   readonly phase: TaskPhase;
   /** Its end was asked for, and the run in progress has yet to come to it. */

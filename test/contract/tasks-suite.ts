@@ -161,9 +161,13 @@ export function testTasks(
       const task = await begun();
       const [hold] = await taken(task);
       await a.record(hold, bytes("step 1"), LONG);
+      await a.renew(hold, LONG, bytes("asks"));
       await a.release(hold);
+      // H17: what it asked stays shown while nobody runs it, and until the next runner says something itself.
+      expect(text((await b.read(task.id))?.note)).toBe("asks");
       const claimed = await b.claim(request(task.kind));
       expect([claimed?.attempt, claimed?.steps.map(text)]).toEqual([2, ["step 1"]]);
+      expect(text((await b.read(task.id))?.note)).toBe("asks");
     });
 
     it("waits until it is answered, and hands the answers to the run that follows", async () => {

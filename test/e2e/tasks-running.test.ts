@@ -20,7 +20,7 @@ import { memoryLedger } from "../../src/ledger/memory.ts";
 import { memoryTasks } from "../../src/tasks/memory.ts";
 import { sqliteTasks } from "../../src/tasks/sqlite.ts";
 import { serveFlows } from "../helpers/mounts.ts";
-import { EVERYTHING, TASKS, TaskWire, textIn, yes } from "../helpers/tasks.ts";
+import { EVERYTHING, mortal, TASKS, TaskWire, textIn, yes } from "../helpers/tasks.ts";
 import { until } from "../helpers/until.ts";
 
 const KEY = Buffer.from("0123456789abcdef0123456789abcdef");
@@ -62,24 +62,6 @@ async function serve(
     await parley.close();
   });
   return { parley, wire: new TaskWire(server.url), events };
-}
-
-/** A store as a process sees it that can die: from then on nothing comes back. */
-function mortal(store: TaskStore): { store: TaskStore; die(): void } {
-  let dead = false;
-  const never = new Promise<never>(() => {});
-  const handler: ProxyHandler<TaskStore> = {
-    get: (target, name) => {
-      const own = Reflect.get(target, name) as (...args: unknown[]) => unknown;
-      return typeof own === "function" ? (...args: unknown[]) => (dead ? never : own.apply(target, args)) : own;
-    },
-  };
-  return {
-    store: new Proxy(store, handler),
-    die: () => {
-      dead = true;
-    },
-  };
 }
 
 /** Steps that ran, over all processes of a test. */

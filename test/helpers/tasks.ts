@@ -1,4 +1,5 @@
 /** Tasks as bytes on the wire. */
+import type { TaskStore } from "../../src/index.ts";
 import { rpc } from "./http.ts";
 import { until } from "./until.ts";
 
@@ -82,3 +83,21 @@ export function textIn(result: unknown): string | undefined {
 
 export const yes = { action: "accept", content: { confirm: true } };
 export const no = { action: "accept", content: { confirm: false } };
+
+/** A store as a process sees it that can die: from then on nothing comes back. */
+export function mortal(store: TaskStore): { store: TaskStore; die(): void } {
+  let dead = false;
+  const never = new Promise<never>(() => {});
+  const handler: ProxyHandler<TaskStore> = {
+    get: (target, name) => {
+      const own = Reflect.get(target, name) as (...args: unknown[]) => unknown;
+      return typeof own === "function" ? (...args: unknown[]) => (dead ? never : own.apply(target, args)) : own;
+    },
+  };
+  return {
+    store: new Proxy(store, handler),
+    die: () => {
+      dead = true;
+    },
+  };
+}

@@ -5,7 +5,7 @@ import { simulateTasks } from "../../simulate/tasks/world.ts";
 const CLEAN_SEEDS = 200;
 const MUTANT_SEEDS = 300;
 
-describe("the simulated world of tasks (H11, H14, H24, H26, H28, B45)", () => {
+describe("the simulated world of tasks (H11, H14, H17, H24, H26, H28, H34, H36, B45)", () => {
   it(`keeps every promise over ${CLEAN_SEEDS} seeds, and much goes wrong in them`, { timeout: 180_000 }, async () => {
     const seen = new Map<string, number>();
     let repeated = 0;
@@ -15,7 +15,8 @@ describe("the simulated world of tasks (H11, H14, H24, H26, H28, B45)", () => {
       repeated += history.repeated;
       for (const [what, times] of Object.entries(history.seen)) seen.set(what, (seen.get(what) ?? 0) + times);
     }
-    for (const what of ["crash", "pause", "outage", "taken_over", "ended completed", "ended cancelled"])
+    const ends = ["ended completed", "ended cancelled", "handed over after rounds", "compared with the foreground"];
+    for (const what of ["crash", "pause", "outage", "taken_over", "redelivered", "asked_again", ...ends])
       expect(seen.get(what) ?? 0, what).toBeGreaterThan(0);
     expect(repeated).toBeGreaterThan(0);
   });
@@ -27,7 +28,7 @@ describe("the simulated world of tasks (H11, H14, H24, H26, H28, B45)", () => {
   it.each(Object.entries(TASK_MUTANTS))("%s is caught", { timeout: 180_000 }, async (_name, mutant) => {
     let caught: string | undefined;
     for (let seed = 1; seed <= MUTANT_SEEDS && caught === undefined; seed++) {
-      caught = (await simulateTasks(seed, mutant)).broken;
+      caught = (await simulateTasks(seed, { mutant })).broken;
     }
     expect(caught).toBeDefined();
   });

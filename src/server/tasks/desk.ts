@@ -38,6 +38,7 @@ export interface HandOver {
 /** Told of what may want a run. */
 export interface Waker {
   ready(): void;
+  answered(id: string): void;
   cancelled(id: string): void;
 }
 
@@ -111,6 +112,7 @@ export class TaskDesk {
       .map(({ wireKey: key }) => ({ key, answer: this.seals.seal(id, "task-answer", JSON.stringify(answers[key])) }));
     if (counted.length === 0) return true;
     await this.#options.tasks.store.answer(id, counted);
+    this.waker?.answered(id);
     this.waker?.ready();
     this.onChange(id);
     return true;

@@ -29,6 +29,8 @@ export class Lease {
   readonly #stop: () => void;
   #endsAt: number;
   #note: Uint8Array | undefined;
+  #urgent = false;
+  #ended = false;
   #saidAt = Number.NEGATIVE_INFINITY;
   #beating: Promise<void> | undefined;
 
@@ -50,10 +52,11 @@ export class Lease {
     return this.#clock.now() < this.#endsAt && (this.#abort.signal.reason as Partial<TaskStopped>)?.why !== "lost";
   }
 
-  /** What the run says of itself: at once, or with the next beat when it says much. */
-  say(note: Uint8Array): void {
+  /** What the run says of itself: at once, or (unless it is told to) with the next beat when it says much. */
+  say(note: Uint8Array, atOnce: boolean): void {
     this.#note = note;
-    if (this.#clock.now() - this.#saidAt >= SAY_MS) this.#beat();
+    this.#urgent ||= atOnce;
+    if (this.#urgent || this.#clock.now() - this.#saidAt >= SAY_MS) this.#beat();
   }
 
   /** @throws ParleyError `hold_lost`, `tasks_unavailable` */
@@ -68,22 +71,26 @@ export class Lease {
 
   /** Says nothing more. */
   async end(): Promise<void> {
+    this.#ended = true;
     this.#stop();
     await this.#beating;
   }
 
   /** One that fails is tried again with the next; when none succeeds, the lease simply ends. */
   #beat(): void {
+    if (this.#ended) return;
     this.#beating ??= this.#renew()
       .catch(() => undefined)
       .finally(() => {
         this.#beating = undefined;
+        if (this.#urgent) this.#beat();
       });
   }
 
   async #renew(): Promise<void> {
     const [note, askedAt] = [this.#note, this.#clock.now()];
     this.#note = undefined;
+    this.#urgent = false;
     if (note !== undefined) this.#saidAt = askedAt;
     const heard = await this.#store.renew(this.#hold, this.#leaseMs, note);
     if (heard !== "lost") this.#endsAt = askedAt + this.#leaseMs;

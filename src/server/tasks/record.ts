@@ -46,9 +46,14 @@ export interface TaskBody {
 
 /** What a run says of itself on its way. */
 export interface TaskNote {
-  readonly message: string;
+  readonly message?: string;
   readonly at: number;
+  /** What is out, where the run has come to ask. */
+  readonly put?: readonly PutQuestion[];
 }
+
+/** What a run has put on its way, for one that takes over. */
+export type AskedRecord = Pick<TaskBody, "put" | "used"> & Pick<CallState, "pending">;
 
 type Part = "task-head" | "task-body" | "task-note" | "task-answer" | "task-step";
 
@@ -93,7 +98,22 @@ export class TaskSeals {
   }
 }
 
-/** The questions of a run's end, each under a key of its own. One that is unchanged and unanswered keeps its key (H24). */
+const ASKED = "asked ";
+
+export function writeAsked(asked: AskedRecord): string {
+  return ASKED + JSON.stringify(asked);
+}
+
+/** What earlier attempts at a run left, in order: the records of its steps, and what was put last. */
+export function readLog(texts: readonly string[]): { steps: string[]; asked: AskedRecord | undefined } {
+  const asked = texts.findLast((text) => text.startsWith(ASKED));
+  return {
+    steps: texts.filter((text) => !text.startsWith(ASKED)),
+    asked: asked === undefined ? undefined : (JSON.parse(asked.slice(ASKED.length)) as AskedRecord),
+  };
+}
+
+/** The questions that are open now, each under a key of its own. One that is unchanged and unanswered keeps its key (H24). */
 export function putQuestions(
   requests: InputRequests,
   pending: readonly Pending[],
@@ -108,7 +128,8 @@ export function putQuestions(
     );
     const wireKey = same?.wireKey ?? unusedKey(key, taken);
     taken.add(wireKey);
-    return { wireKey, key, digest, attempts, request };
+    // One that keeps its key keeps its words: why an earlier answer did not count is said in the run that found it.
+    return same ?? { wireKey, key, digest, attempts, request };
   });
   return { put: questions, used: [...taken] };
 }

@@ -17,7 +17,8 @@ import { checkOutput, toolArguments } from "../native/calls.ts";
 import { checkedToolResult, toolError } from "../native/result.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { endedByPerson, missingCapability, serverFault } from "../refusals.ts";
-import { putQuestions, type TaskBody, type TaskEnd, type TaskHead } from "./record.ts";
+import type { TaskQuestions } from "./questions.ts";
+import type { TaskBody, TaskEnd, TaskHead } from "./record.ts";
 import { EXPIRED } from "./view.ts";
 
 /** Why a run is broken off. */
@@ -37,11 +38,11 @@ export interface TaskRunInput {
   readonly flow: ToolFlow;
   readonly head: TaskHead;
   readonly body: TaskBody;
-  /** Answers by the key they were asked under. */
-  readonly answers: ReadonlyMap<string, unknown>;
+  /** Where the body's flow stands in its version in hand. */
+  readonly state: CallState;
+  readonly questions: TaskQuestions;
   readonly signal: AbortSignal;
   readonly record: StepRecord;
-  onProgress(progress: Progress): void;
 }
 
 /** Where the run left the task; `undefined`: nowhere, it is given back as it was. */
@@ -61,26 +62,24 @@ const SHORTEST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 export async function runTask(input: TaskRunInput, options: RunnerOptions): Promise<TaskRunEnd | undefined> {
-  const { flow, head, body, signal } = input;
+  const { flow, head, signal, questions } = input;
   const scope = { method: "tools/call", target: head.target } as const;
-  const state = stateFor(flow, body.state, () =>
-    options.onEvent({ type: "started_over", ...scope, callId: body.state.callId }),
-  );
-  const { callId, round } = state;
+  const { callId, round, journal } = input.state;
   const outcome = await runRound(
     async (asker) => {
       const args = await toolArguments(entryOf(flow), head.params["arguments"]);
       const { capabilities, caller } = head;
-      const sendProgress = async (progress: Progress) => input.onProgress(progress);
+      const sendProgress = async (progress: Progress) => questions.progress(textOf(progress));
       const own = createFlow(asker, { signal, caller, round, callId, capabilities, sendProgress });
       const result = await flow.run(args, own);
       if (isObject(result)) await checkOutput(entryOf(flow), result);
       return result;
     },
     {
-      journal: state.journal,
-      pending: state.pending,
-      responses: Object.fromEntries(responsesOf(body, input.answers)),
+      journal,
+      pending: questions.pending,
+      responses: questions.responses,
+      live: questions,
       capabilities: head.capabilities,
       background: "here",
       // A task waits in no process: one look, and the next in its time.
@@ -93,20 +92,19 @@ export async function runTask(input: TaskRunInput, options: RunnerOptions): Prom
     },
     nodeDeps(callId, options.now, options.schedule),
   );
-  return conclude(outcome, { ...input, state }, options);
+  return conclude(outcome, input, options);
 }
 
 /** A task of another version of its flow starts over under its call's id, so steps keep their idempotency keys. */
-function stateFor(flow: ToolFlow, state: CallState, onStartOver: () => void): CallState {
+export function stateFor(flow: ToolFlow, { state }: TaskBody): CallState {
   if (state.version === flow.config.version) return state;
-  onStartOver();
   const { version } = flow.config;
   const { callId, round } = state;
   return { callId, round, ...(version !== undefined && { version }), journal: [], pending: [] };
 }
 
-function* responsesOf({ put }: TaskBody, answers: ReadonlyMap<string, unknown>): Iterable<[string, unknown]> {
-  for (const { wireKey, key } of put) if (answers.has(wireKey)) yield [key, answers.get(wireKey)];
+function textOf({ message, progress, total }: Progress): string {
+  return message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`);
 }
 
 function entryOf(flow: ToolFlow) {
@@ -115,7 +113,7 @@ function entryOf(flow: ToolFlow) {
 
 function conclude(
   outcome: RoundOutcome<unknown>,
-  { state, body, head, signal, answers }: TaskRunInput & { readonly state: CallState },
+  { state, body, head, signal, questions: asking }: TaskRunInput,
   options: RunnerOptions,
 ): TaskRunEnd | undefined {
   const ended = (end: TaskEnd): TaskRunEnd => {
@@ -149,7 +147,7 @@ function conclude(
         return fault(tooManyRounds(options.rounds));
       }
       const { journal, pending, requests } = outcome;
-      const asked = putQuestions(requests, pending, body, new Set(answers.keys()));
+      const asked = asking.assign(requests, pending);
       const round = state.round + (questions > 0 ? 1 : 0);
       const waits = pending.filter(({ kind }) => kind === "wait");
       const waitedMs = options.now() - Math.max(...waits.map(({ sinceMs = 0 }) => sinceMs));

@@ -9,7 +9,9 @@ import type { TaskDesk, Waker } from "./desk.ts";
 import { kindOf } from "./identity.ts";
 import { Lease } from "./lease.ts";
 import type { ResolvedTasks } from "./options.ts";
-import { type RunnerOptions, runTask, type TaskRunEnd, TaskStopped } from "./run.ts";
+import { TaskQuestions } from "./questions.ts";
+import { readLog } from "./record.ts";
+import { type RunnerOptions, runTask, stateFor, type TaskRunEnd, TaskStopped } from "./run.ts";
 import { GIVEN_UP } from "./view.ts";
 
 export interface TaskRunnerOptions extends RunnerOptions {
@@ -31,6 +33,7 @@ export class TaskRunner implements Waker {
   readonly #options: TaskRunnerOptions;
   readonly #flows = new Map<string, ToolFlow>();
   readonly #running = new Map<string, Running>();
+  readonly #questions = new Map<string, TaskQuestions>();
   #looking: Promise<void> | undefined;
   #again = false;
   #stop: (() => Promise<void>) | undefined;
@@ -69,6 +72,10 @@ export class TaskRunner implements Waker {
 
   cancelled(id: string): void {
     this.#running.get(id)?.abort.abort(new TaskStopped("cancelled"));
+  }
+
+  answered(id: string): void {
+    this.#questions.get(id)?.look();
   }
 
   /** Takes no more, lets what runs run on for a while, and gives back the rest for another process to go on with. */
@@ -155,11 +162,20 @@ export class TaskRunner implements Waker {
       }
       if (claimed.attempt > 1) this.#tellTakeOver(claimed, body.state.callId, body.state.round, head.target);
       const flow = this.#flows.get(claimed.kind) as ToolFlow;
+      const state = stateFor(flow, body);
       // What another version recorded is no part of a run that starts over.
-      const startsOver = body.state.version !== flow.config.version;
-      const steps = startsOver ? [] : claimed.steps.map((step) => seals.open(id, "task-step", step));
-      const { entries, finished } = readRecords(steps);
-      const before = startsOver ? 0 : body.state.journal.length;
+      const startsOver = state !== body.state;
+      const { callId } = state;
+      if (startsOver) this.#options.onEvent({ type: "started_over", ...toolCall(head.target), callId });
+      const log = readLog(claimed.steps.map((step) => seals.open(id, "task-step", step)));
+      const { entries, finished } = readRecords(startsOver ? [] : log.steps);
+      const pending = startsOver ? [] : [...state.pending, ...(log.asked?.pending ?? [])];
+      const questions = new TaskQuestions(
+        { id, body, pending, asked: log.asked, attempt: claimed.attempt, answers: claimed.answers },
+        { store, lease, seals, clock: holdClock, now, lookMs: tasks.lookMs },
+      );
+      this.#questions.set(id, questions);
+      const before = state.journal.length;
       let written = entries.length;
       const stopExpiry = this.#expireIn(claimed.lifeLeftMs, abort);
       const end = await runTask(
@@ -167,14 +183,9 @@ export class TaskRunner implements Waker {
           flow,
           head,
           body,
-          answers: new Map(
-            claimed.answers.map(({ key, answer }) => [key, JSON.parse(seals.open(id, "task-answer", answer))]),
-          ),
+          state,
+          questions,
           signal: abort.signal,
-          onProgress: ({ message, progress, total }) => {
-            const text = message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`);
-            lease.say(seals.seal(id, "task-note", JSON.stringify({ message: text, at: now() })));
-          },
           record: {
             entries,
             finished,
@@ -187,7 +198,11 @@ export class TaskRunner implements Waker {
           },
         },
         this.#options,
-      ).finally(stopExpiry);
+      ).finally(() => {
+        stopExpiry();
+        questions.end();
+        this.#questions.delete(id);
+      });
       await lease.end();
       if (end === undefined) await store.release(hold);
       else await this.#settle(hold, end);
@@ -214,7 +229,7 @@ export class TaskRunner implements Waker {
   }
 
   #tellTakeOver({ attempt }: ClaimedTask, callId: string, round: number, target: string): void {
-    this.#options.onEvent({ type: "taken_over", method: "tools/call", target, callId, round, attempt });
+    this.#options.onEvent({ type: "taken_over", ...toolCall(target), callId, round, attempt });
   }
 
   #report(error: unknown): void {
@@ -225,4 +240,8 @@ export class TaskRunner implements Waker {
       ...(code !== undefined && { code }),
     });
   }
+}
+
+function toolCall(target: string) {
+  return { method: "tools/call", target } as const;
 }

@@ -26,10 +26,10 @@ export const GIVEN_UP: TaskEnd = {
 };
 
 /** Questions that nobody has answered yet. */
-export function outstanding({ stored, body }: OpenedTask): readonly PutQuestion[] {
+export function outstanding({ stored, body, note }: OpenedTask): readonly PutQuestion[] {
   if (endOf({ stored, body }) !== undefined) return [];
   const answered = new Set(stored.answers.map(({ key }) => key));
-  return body.put.filter(({ wireKey }) => !answered.has(wireKey));
+  return (note?.put ?? body.put).filter(({ wireKey }) => !answered.has(wireKey));
 }
 
 export function endOf({ stored, body }: Pick<OpenedTask, "stored" | "body">): TaskEnd | undefined {
