@@ -52,6 +52,7 @@ export class Run<R> {
   #fresh = false;
   #activity = 0;
   #wake: (() => void) | undefined;
+  #wakeAtEnd: (() => void) | undefined;
 
   constructor(input: RunInput, deps: Deps) {
     this.#input = input;
@@ -82,14 +83,14 @@ export class Run<R> {
     };
     if (signal.aborted) return { kind: "aborted" };
     signal.addEventListener("abort", abort, { once: true });
-    const ended = Promise.resolve()
+    Promise.resolve()
       .then(flow)
       .then(
         (value) => this.#returned(value),
         (error: unknown) => this.#finish({ kind: "threw", error }),
       );
     try {
-      return await this.#watch(ended);
+      return await this.#watch();
     } finally {
       this.#order.stop();
       signal.removeEventListener("abort", abort);
@@ -286,6 +287,7 @@ export class Run<R> {
     if (this.#end !== undefined) return;
     this.#end = end;
     this.#touch();
+    this.#wakeAtEnd?.();
   }
 
   #touch(): void {
@@ -302,12 +304,20 @@ export class Run<R> {
     });
   }
 
+  /** One turn of the event loop, or less when the run ends in it. */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeAtEnd = resolve;
+      this.#deps.turn(resolve);
+    });
+  }
+
   /** Waits for the end, or for the moment when the flow cannot go on (design rule 3). */
-  async #watch(ended: Promise<unknown>): Promise<RunOutcome<R>> {
+  async #watch(): Promise<RunOutcome<R>> {
     let graceSpentAt = -1;
     while (this.#end === undefined) {
       const seen = this.#activity;
-      await Promise.race([this.#deps.turn(), ended]);
+      await this.#turn();
       if (this.#end !== undefined || this.#activity !== seen) continue;
       if (this.#input.signal.aborted && this.#activities.running.size === 0) {
         this.#finish({ kind: "aborted" });

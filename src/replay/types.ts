@@ -11,8 +11,8 @@ export interface Deps {
   idempotencyKey(stepKey: string): string;
   /** Calls back once the microtasks that are queued now have run. */
   afterMicrotasks(callback: () => void): void;
-  /** One turn of the event loop. */
-  turn(): Promise<void>;
+  /** Calls back after one turn of the event loop. */
+  turn(callback: () => void): void;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Runs a step's function so that {@link currentStep} answers inside it, across its awaits. */
   insideStep<T>(key: string, run: () => T | Promise<T>): Promise<T>;

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import canonicalize from "canonicalize";
 import type { Json } from "../protocol/types.ts";
 import type { Deps } from "../replay/types.ts";
@@ -35,7 +35,7 @@ export const nodeSchedule: Schedule = {
   // A next tick that a microtask asks for comes when the microtask queue is empty. One that a next tick asks for comes
   // before the microtasks, so it is never asked for directly.
   afterMicrotasks: (callback) => queueMicrotask(() => process.nextTick(callback)),
-  turn: () => turn(),
+  turn: (callback) => void setImmediate(callback),
   sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
 };
 
