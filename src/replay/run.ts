@@ -83,12 +83,11 @@ export class Run<R> {
     };
     if (signal.aborted) return { kind: "aborted" };
     signal.addEventListener("abort", abort, { once: true });
-    Promise.resolve()
-      .then(flow)
-      .then(
-        (value) => this.#returned(value),
-        (error: unknown) => this.#finish({ kind: "threw", error }),
-      );
+    // Begun before the first turn, so that its first questions need no second one.
+    begun(flow).then(
+      (value) => this.#returned(value),
+      (error: unknown) => this.#finish({ kind: "threw", error }),
+    );
     try {
       return await this.#watch();
     } finally {
@@ -353,4 +352,9 @@ export class Run<R> {
     }
     return this.#order.waiting > 0 || this.#activities.held > 0 || this.#open.size + this.#activities.waits.length > 0;
   }
+}
+
+/** A flow that has no await throws at once. */
+async function begun<R>(flow: () => R | Promise<R>): Promise<R> {
+  return flow();
 }
