@@ -74,27 +74,23 @@ export class Run<R> {
   }
 
   /** Runs `flow` until it ends, fails, or waits for answers. */
-  async start(flow: () => R | Promise<R>): Promise<RunOutcome<R>> {
+  start(flow: () => R | Promise<R>): Promise<RunOutcome<R>> {
     const { signal } = this.#input;
-    const abort = () => {
-      // Steps that run are let to end when they are recorded: their effects are on the way.
-      if (this.#input.record === undefined) this.#finish({ kind: "aborted" });
-      this.#touch();
-    };
-    if (signal.aborted) return { kind: "aborted" };
-    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) return Promise.resolve({ kind: "aborted" });
+    signal.addEventListener("abort", this.#abort, { once: true });
     // Begun before the first turn, so that its first questions need no second one.
     begun(flow).then(
       (value) => this.#returned(value),
       (error: unknown) => this.#finish({ kind: "threw", error }),
     );
-    try {
-      return await this.#watch();
-    } finally {
-      this.#order.stop();
-      signal.removeEventListener("abort", abort);
-    }
+    return this.#watch();
   }
+
+  readonly #abort = (): void => {
+    // Steps that run are let to end when they are recorded: their effects are on the way.
+    if (this.#input.record === undefined) this.#finish({ kind: "aborted" });
+    this.#touch();
+  };
 
   /** Asks: from the journal, from this round's answers, or by leaving the promise pending. */
   ask(question: Question): Promise<Outcome<unknown>> {
@@ -246,7 +242,7 @@ export class Run<R> {
     this.#touch();
     // While other steps run, the flow goes on as it would: holding it up would change who wins a race.
     const others = [...this.#activities.running].some((key) => key !== entry.key);
-    if (this.#input.stopAtEntry && !others) this.#order.holdFrom(index);
+    if (this.#input.replay === "every-step" && !others) this.#order.holdFrom(index);
     this.#fresh = true;
     return index;
   }
@@ -285,6 +281,8 @@ export class Run<R> {
   #finish(end: RunOutcome<R>): void {
     if (this.#end !== undefined) return;
     this.#end = end;
+    this.#order.stop();
+    this.#input.signal.removeEventListener("abort", this.#abort);
     this.#touch();
     this.#wakeAtEnd?.();
   }
@@ -322,7 +320,7 @@ export class Run<R> {
         this.#finish({ kind: "aborted" });
       } else if (this.#activities.running.size > 0 || this.#checking > 0 || this.#order.busy) {
         await this.#progress();
-      } else if (this.#input.stopAtEntry && this.#fresh) {
+      } else if (this.#input.replay === "every-step" && this.#fresh) {
         this.#finish({ kind: "settled", journal: withoutVoids(this.#journal, this.#input.journal) });
       } else if (this.#stuckInReplay()) {
         if (graceSpentAt === seen)

@@ -77,8 +77,8 @@ export interface RunInput {
   readonly longestWaitMs?: number;
   /** With a record of steps kept elsewhere: what earlier attempts at this very round finished, and where to write. */
   readonly record?: StepRecord;
-  /** Stop at the first entry that settles, so that the caller can run again from the top. */
-  readonly stopAtEntry: boolean;
+  /** `every-step` runs the flow again from the top after every entry that settles: any flow must end the same. */
+  readonly replay: "when-needed" | "every-step";
   onEvent(event: RunEvent): void;
 }
 
@@ -115,7 +115,7 @@ export type RunOutcome<R> =
   /** The flow broke a rule of replay; nothing it returned counts. */
   | { readonly kind: "failed"; readonly error: ParleyError }
   | { readonly kind: "aborted" }
-  /** With `stopAtEntry`: something settled; run again from the top with this journal. */
+  /** With `every-step`: something settled; run again from the top with this journal. */
   | { readonly kind: "settled"; readonly journal: Entry[] };
 
 /** A step's retries: how often it is tried in all, and how long it waits between tries. */

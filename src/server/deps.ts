@@ -41,14 +41,21 @@ export const nodeSchedule: Schedule = {
 
 /** The engine's surroundings on Node. */
 export function nodeDeps(callId: string, now: () => number = Date.now, schedule: Schedule = nodeSchedule): Deps {
+  const { afterMicrotasks, turn, sleep } = schedule;
   return {
     digest: digestQuestion,
     idempotencyKey: (stepKey) => digestFor("step", `${callId}\0${stepKey}`),
     insideStep,
-    currentStep: () => steps.getStore(),
+    currentStep,
     now,
-    ...schedule,
+    afterMicrotasks,
+    turn,
+    sleep,
   };
+}
+
+function currentStep(): string | undefined {
+  return steps.getStore();
 }
 
 /** Digests of questions as they were put lately: a replayed flow puts the same ones again in every round. */
