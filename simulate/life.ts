@@ -53,7 +53,7 @@ export class Life extends Process {
       },
       schedule: {
         afterMicrotasks: (callback) => kernel.soon(this, callback),
-        turn: () => kernel.sleep(rng.int(0, 1), this),
+        turn: (callback) => void kernel.sleep(rng.int(0, 1), this).then(callback),
         sleep: (ms) => kernel.sleep(ms, this),
       },
     };

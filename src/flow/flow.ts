@@ -6,6 +6,7 @@ import type { Outcome, Question } from "../replay/question.ts";
 import type { Asker } from "../replay/round.ts";
 import { abortSignalOf, type RunSignal } from "../replay/signal.ts";
 import type { Principal } from "../state/index.ts";
+import { FlowPromise } from "./promise.ts";
 import { checkKey, confirmQuestion, formQuestion, rootsQuestion, sampleQuestion, urlQuestion } from "./questions.ts";
 import { checkBackground, waitOptions } from "./time.ts";
 import type { CapabilityName, Flow, OutcomeQuestions, Progress, Recorded, StepOptions, UrlQuestion } from "./types.ts";
@@ -22,10 +23,8 @@ export interface FlowContext {
 
 /** The author's `flow`, over one run of the engine. */
 export function createFlow(asker: Asker, context: FlowContext): Flow {
-  // Async, so that a malformed question rejects instead of throwing in the middle of a Promise.all list.
-  async function ask<T>(key: string, question: () => Question): Promise<Outcome<T>> {
-    checkKey(key);
-    return (await asker.ask(question())) as Outcome<T>;
+  function ask<T>(key: string, question: () => Question): Promise<Outcome<T>> {
+    return begin(key, () => asker.ask(question()) as Promise<Outcome<T>>);
   }
 
   async function askUrl(key: string, question: UrlQuestion): Promise<Outcome<void>> {
@@ -54,36 +53,36 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
     sample: (key, params, options = {}) => ask(key, () => sampleQuestion(key, params, options)),
     roots: (key, options = {}) => ask(key, () => rootsQuestion(key, options)),
   };
-  const hand = <T>(key: string, promise: Promise<T>): Promise<T> => handOver(promise, () => asker.awaited(key));
+  const hand = <T>(key: string, promise: Promise<T>): Promise<T> => FlowPromise.of(asker, key, promise, plain);
+  const handAccepted = <T>(key: string, ended: Promise<Outcome<T>>): Promise<T> =>
+    FlowPromise.of(asker, key, ended, (outcome) => accepted(key, outcome));
 
   let lastProgress = Number.NEGATIVE_INFINITY;
   const own: OwnMembers = {
-    form: (key, question) => hand(key, accepted(key, asked.form(key, question))),
-    confirm: (key, message, options) => hand(key, isYes(key, asked.confirm(key, message, options))),
-    url: (key, question) => hand(key, accepted(key, asked.url(key, question))),
-    sample: (key, params, options) => hand(key, accepted(key, asked.sample(key, params, options))),
-    roots: (key, options) => hand(key, accepted(key, asked.roots(key, options))),
+    form: (key, question) => handAccepted(key, asked.form(key, question)),
+    confirm: (key, message, options) =>
+      FlowPromise.of(asker, key, asked.confirm(key, message, options), (ended) => yesOrNo(key, ended)),
+    url: (key, question) => handAccepted(key, asked.url(key, question)),
+    sample: (key, params, options) => handAccepted(key, asked.sample(key, params, options)),
+    roots: (key, options) => handAccepted(key, asked.roots(key, options)),
     step: <T>(key: string, fn: Parameters<Flow["step"]>[1], options: StepOptions = {}) => {
-      const step = async () => {
-        checkKey(key);
+      const step = () => {
         checkRetry(key, options);
-        return (await asker.step(key, fn, options.retry ?? {})) as Recorded<T>;
+        return asker.step(key, fn, options.retry ?? {}) as Promise<Recorded<T>>;
       };
-      return hand(key, step());
+      return hand(key, begin(key, step));
     },
-    until: (key, done, options = {}) => {
-      const wait = async () => {
-        checkKey(key);
-        return asker.wait(key, waitOptions(key, done, options));
-      };
-      return hand(key, wait());
-    },
+    until: (key, done, options = {}) =>
+      hand(
+        key,
+        begin(key, () => asker.wait(key, waitOptions(key, done, options))),
+      ),
     background: (options = {}) => {
-      const handOver = async () => {
+      const handOver = () => {
         checkBackground(options);
         return asker.background(options);
       };
-      return hand(BACKGROUND_KEY, handOver());
+      return hand(BACKGROUND_KEY, begin(BACKGROUND_KEY, handOver));
     },
     supports: (capability) => supports(context.capabilities, capability),
     progress: async (progress) => {
@@ -100,6 +99,16 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
     sample: (key, params, options) => hand(key, asked.sample(key, params, options)),
     roots: (key, options) => hand(key, asked.roots(key, options)),
   }));
+}
+
+/** A malformed question or step rejects, instead of throwing in the middle of a Promise.all list. */
+function begin<T>(key: string, operation: () => Promise<T>): Promise<T> {
+  try {
+    checkKey(key);
+    return operation();
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 type OwnMembers = Pick<
@@ -154,37 +163,15 @@ class AuthorFlow implements Flow {
   }
 }
 
-/**
- * A promise as an author gets it.
- *
- * - It says when it is first awaited (or raced, or chained): a question that never is was asked by mistake.
- * - It counts as looked after. A flow that is suspended awaits one question while others it holds may end in a "no";
- *   that must not be an unhandled rejection, which would end the process. The author's own await still throws.
- */
-function handOver<T>(promise: Promise<T>, onAwait: () => void): Promise<T> {
-  const then = Promise.prototype.then.bind(promise) as Promise<T>["then"];
-  then(undefined, () => undefined);
-  return Object.defineProperties(promise, {
-    // `await` calls an own `then` only on what it does not take for a plain promise.
-    constructor: { value: undefined },
-    // biome-ignore lint/suspicious/noThenProperty: an own then is how a promise learns that it is awaited.
-    then: {
-      value: (...handlers: Parameters<Promise<T>["then"]>) => {
-        onAwait();
-        return then(...handlers);
-      },
-    },
-  });
-}
+/** A value as it is. */
+const plain = <T>(value: T): T => value;
 
-async function isYes(key: string, asked: Promise<Outcome<boolean>>): Promise<boolean> {
-  const ended = await asked;
+function yesOrNo(key: string, ended: Outcome<boolean>): boolean {
   if (ended.action === "invalid") throw new InvalidAnswer(key, ended.reason);
   return ended.action === "accept" && ended.value;
 }
 
-async function accepted<T>(key: string, asked: Promise<Outcome<T>>): Promise<T> {
-  const ended = await asked;
+function accepted<T>(key: string, ended: Outcome<T>): T {
   switch (ended.action) {
     case "accept":
       return ended.value;

@@ -38,7 +38,7 @@ export function formQuestion(key: string, question: FormQuestion<FormSchemaInput
 /** The form's own complaint, with the question it belongs to. */
 function prepared(key: string, { schema, allowSecretLooking }: FormQuestion<FormSchemaInput>): PreparedForm {
   try {
-    return prepareForm(schema, allowSecretLooking === undefined ? undefined : { allowSecretLooking });
+    return prepareForm(schema, allowSecretLooking === undefined ? undefined : { allowSecretLooking }, key);
   } catch (error) {
     if (!(error instanceof ParleyError)) throw error;
     const details = { ...error.details, key };

@@ -17,24 +17,24 @@ export interface Asker {
   readonly over: boolean;
 }
 
-export type RoundInput = Omit<RunInput, "stopAtEntry"> & {
-  /** `every-step` runs the flow again from the top after every entry that settles: any flow must end the same. */
-  readonly replay: "when-needed" | "every-step";
-};
 export type RoundOutcome<R> = Exclude<RunOutcome<R>, { kind: "settled" }>;
 
 /** Runs one round of a flow: once, or (with `every-step`) as often as something settles. */
 export async function runRound<R>(
   flow: (asker: Asker) => R | Promise<R>,
-  input: RoundInput,
+  input: RunInput,
   deps: Deps,
 ): Promise<RoundOutcome<R>> {
-  let journal = [...input.journal, ...(input.record?.entries ?? [])];
+  const { journal, record } = input;
+  let own = record === undefined ? input : { ...input, journal: [...journal, ...record.entries] };
   for (;;) {
-    const { pending, responses } = input.live ?? input;
-    const run = new Run<R>({ ...input, pending, responses, journal, stopAtEntry: input.replay === "every-step" }, deps);
+    if (input.live !== undefined) {
+      const { pending, responses } = input.live;
+      own = { ...own, pending, responses };
+    }
+    const run = new Run<R>(own, deps);
     const outcome = await run.start(() => flow(run));
     if (outcome.kind !== "settled") return outcome;
-    journal = outcome.journal;
+    own = { ...own, journal: outcome.journal };
   }
 }

@@ -38,6 +38,7 @@ export class Run<R> {
   #activity = 0;
   #unlisten: (() => void) | undefined;
   #wake: (() => void) | undefined;
+  #wakeAtEnd: (() => void) | undefined;
 
   constructor(input: RunInput, deps: Deps) {
     this.#input = input;
@@ -71,29 +72,24 @@ export class Run<R> {
   }
 
   /** Runs `flow` until it ends, fails, or waits for answers. */
-  async start(flow: () => R | Promise<R>): Promise<RunOutcome<R>> {
+  start(flow: () => R | Promise<R>): Promise<RunOutcome<R>> {
     const { signal } = this.#input;
-    const abort = () => {
-      // Steps that run are let to end when they are recorded: their effects are on the way.
-      if (this.#input.record === undefined) this.#finish({ kind: "aborted" });
-      this.#touch();
-    };
-    if (signal.aborted) return { kind: "aborted" };
-    signal.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) return Promise.resolve({ kind: "aborted" });
+    signal.addEventListener("abort", this.#abort, { once: true });
     this.#unlisten = this.#input.live?.listen((responses) => this.#questions.take(responses));
-    const ended = Promise.resolve()
-      .then(flow)
-      .then(
-        (value) => this.#returned(value),
-        (error: unknown) => this.#finish({ kind: "threw", error }),
-      );
-    try {
-      return await watch(this.#watched(), ended, this.#deps.turn);
-    } finally {
-      this.#order.stop();
-      signal.removeEventListener("abort", abort);
-    }
+    // Begun before the first turn, so that its first questions need no second one.
+    begun(flow).then(
+      (value) => this.#returned(value),
+      (error: unknown) => this.#finish({ kind: "threw", error }),
+    );
+    return watch(this.#watched(), () => this.#turn());
   }
+
+  readonly #abort = (): void => {
+    // Steps that run are let to end when they are recorded: their effects are on the way.
+    if (this.#input.record === undefined) this.#finish({ kind: "aborted" });
+    this.#touch();
+  };
 
   /** Asks: from the journal, from the answers at hand, or by leaving the promise pending. */
   ask(question: Question): Promise<Outcome<unknown>> {
@@ -181,7 +177,7 @@ export class Run<R> {
     this.#touch();
     // While other steps run, the flow goes on as it would: holding it up would change who wins a race.
     const others = [...this.#activities.running].some((key) => key !== entry.key);
-    if (this.#input.stopAtEntry && !others) this.#order.holdFrom(index);
+    if (this.#input.replay === "every-step" && !others) this.#order.holdFrom(index);
     this.#fresh = true;
     return index;
   }
@@ -220,9 +216,12 @@ export class Run<R> {
   #finish(end: RunOutcome<R>): void {
     if (this.#end !== undefined) return;
     this.#end = end;
+    this.#order.stop();
+    this.#input.signal.removeEventListener("abort", this.#abort);
     // What comes from now on is for the next run.
     this.#unlisten?.();
     this.#touch();
+    this.#wakeAtEnd?.();
   }
 
   #touch(): void {
@@ -236,6 +235,14 @@ export class Run<R> {
         this.#wake = undefined;
         resolve();
       };
+    });
+  }
+
+  /** One turn of the event loop, or less when the run ends in it. */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wakeAtEnd = resolve;
+      this.#deps.turn(resolve);
     });
   }
 
@@ -263,7 +270,7 @@ export class Run<R> {
     const { running, waits } = this.#activities;
     if (this.#input.signal.aborted && running.size === 0) return { kind: "aborted" };
     if (running.size > 0 || this.#questions.busy || this.#order.busy) return "busy";
-    if (this.#input.stopAtEntry && this.#fresh) {
+    if (this.#input.replay === "every-step" && this.#fresh) {
       return { kind: "settled", journal: withoutVoids(this.#journal, this.#input.journal) };
     }
     if (this.#stuckInReplay()) return "stuck";
@@ -288,4 +295,9 @@ export class Run<R> {
       this.#questions.open.size + this.#activities.waits.length > 0
     );
   }
+}
+
+/** A flow that has no await throws at once. */
+async function begun<R>(flow: () => R | Promise<R>): Promise<R> {
+  return flow();
 }

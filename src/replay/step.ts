@@ -37,8 +37,8 @@ export async function runStep(
       if (signal.aborted && (attempt < attempts || isAbort(cause, signal))) return undefined;
       if (attempt >= attempts) return { entry: { type: "step", key, failure: asFailure(cause) }, cause };
       await deps.sleep(delayMs * factor ** (attempt - 1), abortSignalOf(signal));
-      // Nobody waits for another try any more (I6).
-      if (signal.aborted) return { entry: { type: "step", key, failure: asFailure(cause) }, cause };
+      // Nobody waits for another try any more (I6); whoever comes again gets one.
+      if (signal.aborted) return undefined;
       continue;
     }
     return {

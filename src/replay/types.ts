@@ -11,8 +11,8 @@ export interface Deps {
   idempotencyKey(stepKey: string): string;
   /** Calls back once the microtasks that are queued now have run. */
   afterMicrotasks(callback: () => void): void;
-  /** One turn of the event loop. */
-  turn(): Promise<void>;
+  /** Calls back after one turn of the event loop. */
+  turn(callback: () => void): void;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** Runs a step's function so that {@link currentStep} answers inside it, across its awaits. */
   insideStep<T>(key: string, run: () => T | Promise<T>): Promise<T>;
@@ -79,8 +79,8 @@ export interface RunInput {
   readonly record?: StepRecord;
   /** With questions that are put while the run goes on. Their answers are recorded as steps are, so `record` is there. */
   readonly live?: LiveQuestions;
-  /** Stop at the first entry that settles, so that the caller can run again from the top. */
-  readonly stopAtEntry: boolean;
+  /** `every-step` runs the flow again from the top after every entry that settles: any flow must end the same. */
+  readonly replay: "when-needed" | "every-step";
   onEvent(event: RunEvent): void;
 }
 
@@ -131,7 +131,7 @@ export type RunOutcome<R> =
   /** The flow broke a rule of replay; nothing it returned counts. */
   | { readonly kind: "failed"; readonly error: ParleyError }
   | { readonly kind: "aborted" }
-  /** With `stopAtEntry`: something settled; run again from the top with this journal. */
+  /** With `every-step`: something settled; run again from the top with this journal. */
   | { readonly kind: "settled"; readonly journal: Entry[] };
 
 /** A step's retries: how often it is tried in all, and how long it waits between tries. */

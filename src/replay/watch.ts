@@ -22,16 +22,15 @@ export interface Watched<R> {
   diverged(): void;
 }
 
-/** Waits for the end (`ended`: the flow's own), or makes one when the flow cannot go on. */
-export async function watch<R>(
-  run: Watched<R>,
-  ended: Promise<unknown>,
-  turn: () => Promise<void>,
-): Promise<RunOutcome<R>> {
+/**
+ * Waits for the end, or makes one when the flow cannot go on.
+ * @param turn a turn of the event loop, or less when the run ends in it.
+ */
+export async function watch<R>(run: Watched<R>, turn: () => Promise<void>): Promise<RunOutcome<R>> {
   let graceSpentAt = -1;
   while (run.end === undefined) {
     const seen = run.activity;
-    await Promise.race([turn(), ended]);
+    await turn();
     if (run.end !== undefined || run.activity !== seen) continue;
     const standing = run.standing();
     if (standing === "busy") run.show();

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import canonicalize from "canonicalize";
 import type { Json } from "../protocol/types.ts";
 import type { Deps } from "../replay/types.ts";
@@ -35,20 +35,27 @@ export const nodeSchedule: Schedule = {
   // A next tick that a microtask asks for comes when the microtask queue is empty. One that a next tick asks for comes
   // before the microtasks, so it is never asked for directly.
   afterMicrotasks: (callback) => queueMicrotask(() => process.nextTick(callback)),
-  turn: () => turn(),
+  turn: (callback) => void setImmediate(callback),
   sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
 };
 
 /** The engine's surroundings on Node. */
 export function nodeDeps(callId: string, now: () => number = Date.now, schedule: Schedule = nodeSchedule): Deps {
+  const { afterMicrotasks, turn, sleep } = schedule;
   return {
     digest: digestQuestion,
     idempotencyKey: (stepKey) => digestFor("step", `${callId}\0${stepKey}`),
     insideStep,
-    currentStep: () => steps.getStore(),
+    currentStep,
     now,
-    ...schedule,
+    afterMicrotasks,
+    turn,
+    sleep,
   };
+}
+
+function currentStep(): string | undefined {
+  return steps.getStore();
 }
 
 /** Digests of questions as they were put lately: a replayed flow puts the same ones again in every round. */

@@ -57,8 +57,20 @@ function mountOne(mcpServer: McpServer, flow: AnyFlow, rounds: RoundServer): Mrt
   }
 }
 
+/** What the SDK is told of a tool. Made once: a server for each request registers every tool, and a copy takes longer. */
+const toolConfigs = new WeakMap<ToolFlow, Omit<ToolFlow["config"], "version" | "singleUse" | "background">>();
+
+function toolConfigOf(flow: ToolFlow) {
+  const known = toolConfigs.get(flow);
+  if (known !== undefined) return known;
+  const { version: _, singleUse: __, background: ___, ...config } = flow.config;
+  toolConfigs.set(flow, config);
+  return config;
+}
+
 function mountTool(mcpServer: McpServer, flow: ToolFlow, rounds: RoundServer): void {
-  const { inputSchema, version: _, singleUse: __, background: ___, ...config } = flow.config;
+  const config = toolConfigOf(flow);
+  const { inputSchema } = config;
   const serve = (args: unknown, ctx: ServerContext): Promise<Served<CallToolResult>> =>
     serveCallback(
       mcpServer,
@@ -71,8 +83,11 @@ function mountTool(mcpServer: McpServer, flow: ToolFlow, rounds: RoundServer): v
         isError: true,
       },
     );
-  if (inputSchema === undefined) mcpServer.registerTool(flow.name, config, (ctx: ServerContext) => serve({}, ctx));
-  else mcpServer.registerTool(flow.name, { ...config, inputSchema }, serve);
+  if (inputSchema === undefined) {
+    mcpServer.registerTool(flow.name, config as typeof config & { inputSchema?: undefined }, (ctx: ServerContext) =>
+      serve({}, ctx),
+    );
+  } else mcpServer.registerTool(flow.name, config as typeof config & { inputSchema: typeof inputSchema }, serve);
 }
 
 function mountPrompt(mcpServer: McpServer, flow: PromptFlow, rounds: RoundServer): void {

@@ -46,13 +46,14 @@ export class RoundServer {
   async serve<R>(flow: ServedFlow<R>, request: RoundRequest): Promise<R | InputRequired> {
     const binding = this.#bind(request);
     const call = openCall(flow, request, binding, this.#options);
-    const { state } = call;
+    const once = (flow.singleUse ?? this.#options.singleUse) ? this.#once : undefined;
+    if (once === undefined) {
+      const { delivery } = await this.#run(flow, request, binding, call, request.signal);
+      return handOver<R>(delivery);
+    }
     const attempt = (journaled: CallState, signal: RunSignal, record?: StepRecord) =>
       this.#run(flow, request, binding, { ...call, state: journaled }, signal, record);
-    const once = (flow.singleUse ?? this.#options.singleUse) ? this.#once : undefined;
-    if (once !== undefined) return handOver<R>(await once.serve(call, request, attempt));
-    const { delivery } = await attempt(state, request.signal);
-    return handOver<R>(delivery);
+    return handOver<R>(await once.serve(call, request, attempt));
   }
 
   #bind({ method, target, params, authInfo }: RoundRequest): Binding {
@@ -97,7 +98,7 @@ export class RoundServer {
     binding: Binding,
     call: OpenedCall,
     signal: RunSignal,
-    record: StepRecord | undefined,
+    record?: StepRecord,
   ): Promise<Concluded> {
     const { method, target, capabilities, inputResponses } = request;
     const { callId, round, journal, pending } = call.state;

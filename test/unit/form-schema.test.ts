@@ -276,6 +276,21 @@ describe("prepareForm", () => {
     expect(refusal({ type: "object", properties: { b: fickle } } as never)).toMatchObject({ property: "b" });
   });
 
+  test("a form is found again by its place, but only when it is the one that was there last", () => {
+    const [a, b] = [{ type: "string" }, { type: "boolean" }] as const;
+    const form = (properties: object) => ({ type: "object", properties }) as never;
+    const at = (properties: object, options?: { allowSecretLooking: string[] }) =>
+      prepareForm(form(properties), options, "key");
+    const known = at({ a, b });
+    expect(at({ a, b })).toBe(known);
+    // People see the fields in the order in which they are written.
+    expect(Object.keys(at({ b, a }).wire.properties)).toEqual(["b", "a"]);
+    expect(at({ a, b })).toBe(known);
+    expect(at({ a, b: a })).not.toBe(known);
+    expect(at({ a, b }, { allowSecretLooking: ["b"] })).not.toBe(known);
+    expect(() => at({ a, b: { type: "object" } })).toThrow(ParleyError);
+  });
+
   test("types: a Standard Schema's output, a literal wire schema's values, content otherwise", () => {
     expectTypeOf<FormValue<typeof full>>().toEqualTypeOf<z.output<typeof full>>();
     expectTypeOf<FormValue<FormSchema>>().toEqualTypeOf<FormContent>();

@@ -14,7 +14,7 @@ const ALLOWED: Record<string, string[]> = {
   store: ["errors"],
   ledger: ["errors", "store"],
   tasks: ["errors", "store"],
-  server: ["ledger", "tasks", "errors", "internal", "protocol", "journal", "replay", "state", "flow"],
+  server: ["ledger", "tasks", "store", "errors", "internal", "protocol", "journal", "replay", "state", "flow"],
   calls: ["errors", "internal", "protocol", "transport"],
   transport: ["errors", "internal", "protocol"],
   sampling: ["errors", "internal", "protocol", "calls"],

@@ -90,6 +90,33 @@ describe("a step that did not end is not recorded as ended", () => {
     expect((await startFlow(flow, { callId: CALL, ledger: store }).next()).result).toEqual(text("done"));
   });
 
+  it("I6 a client that leaves between two tries takes none from the next delivery", async () => {
+    const triesOf = async (leavesAfterMs?: number) => {
+      const store = memoryLedger();
+      const client = new AbortController();
+      const tries: number[] = [];
+      const flow = flowOf((own) =>
+        own.step(
+          "tried",
+          ({ attempt }) => {
+            tries.push(attempt);
+            if (attempt === 1 && tries.length < 3) throw new Error("not yet");
+            return "done";
+          },
+          { retry: { attempts: 2, delayMs: 20 } },
+        ),
+      );
+      if (leavesAfterMs !== undefined) setTimeout(() => client.abort(new Error("client left")), leavesAfterMs);
+      const first = startFlow(flow, { callId: CALL, ledger: store, signal: client.signal }).next();
+      if (leavesAfterMs !== undefined) await expect(first).rejects.toThrow("client left");
+      else await first;
+      expect((await startFlow(flow, { callId: CALL, ledger: store }).next()).result).toEqual(text("done"));
+      return tries;
+    };
+    expect(await triesOf()).toEqual([1, 2]);
+    expect(await triesOf(5)).toEqual([1, 1, 2]);
+  });
+
   it("a failure of the step's own counts, though its client has left", async () => {
     const store = memoryLedger();
     const client = new AbortController();

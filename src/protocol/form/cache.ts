@@ -16,6 +16,8 @@ const LONGEST_KEPT = 4_000;
 export class FormCache {
   readonly #byIdentity = new WeakMap<object, Map<string, PreparedForm>>();
   readonly #byText = new Map<string, PreparedForm>();
+  /** What a caller that says where it asks got there last: nearly always the same again, and found without its text. */
+  readonly #byPlace = new Map<string, PreparedForm>();
 
   /** @param variant the options, as text. */
   standard(schema: object, variant: string, prepare: () => PreparedForm): PreparedForm {
@@ -25,20 +27,29 @@ export class FormCache {
     return form;
   }
 
-  wire(schema: unknown, variant: string, prepare: () => PreparedForm): PreparedForm {
+  /** @param place Where the form is put, such as the question's key. Decides nothing but how fast it is found. */
+  wire(schema: unknown, variant: string, place: string | undefined, prepare: () => PreparedForm): PreparedForm {
+    const here = place === undefined ? undefined : `${variant}\0${place}`;
+    const last = here === undefined ? undefined : this.#byPlace.get(here);
+    if (last !== undefined && isSame(schema, last.wire)) return last;
     const text = textOf(schema);
     if (text === undefined || text.length > LONGEST_KEPT) return prepare();
     const key = variant + text;
     const known = this.#byText.get(key);
     // The text leaves out what JSON does not know, and the check refuses it.
-    if (known !== undefined && isSame(schema, known.wire)) return known;
-    const form = prepare();
-    if (isSame(schema, form.wire)) {
-      if (this.#byText.size >= KEPT_FORMS) this.#byText.clear();
-      this.#byText.set(key, form);
+    const form = known !== undefined && isSame(schema, known.wire) ? known : prepare();
+    if (form !== known) {
+      if (!isSame(schema, form.wire)) return form;
+      keep(this.#byText, key, form);
     }
+    if (here !== undefined) keep(this.#byPlace, here, form);
     return form;
   }
+}
+
+function keep(forms: Map<string, PreparedForm>, key: string, form: PreparedForm): void {
+  if (forms.size >= KEPT_FORMS) forms.clear();
+  forms.set(key, form);
 }
 
 function textOf(schema: unknown): string | undefined {
@@ -64,6 +75,12 @@ function equals(given: unknown, own: unknown): boolean {
     return false;
   }
   const keys = Object.keys(own);
-  if (Object.keys(given).length !== keys.length) return false;
-  return keys.every((key) => equals((given as Record<string, unknown>)[key], (own as Record<string, unknown>)[key]));
+  const theirs = Object.keys(given);
+  if (theirs.length !== keys.length) return false;
+  // In the same order, too: it is the order in which a person sees the fields.
+  for (const [at, key] of keys.entries()) {
+    if (theirs[at] !== key) return false;
+    if (!equals((given as Record<string, unknown>)[key], (own as Record<string, unknown>)[key])) return false;
+  }
+  return true;
 }

@@ -34,15 +34,20 @@ const cache = new FormCache();
  * Prepares a form from a Standard Schema with JSON conversion (zod 4, ArkType, Valibot through its
  * `toStandardJsonSchema`) or from the wire schema itself. Standard Schemas are converted by the SDK; both are then
  * checked by {@link checkFormSchema}.
+ * @param place Where it is put, such as the question's key: the form that was there last is found fastest.
  * @throws ParleyError "invalid_form" with `details.rule` and, where one is to blame, `details.property`.
  */
-export function prepareForm<const S extends FormSource>(schema: S, options?: FormOptions): PreparedForm<FormValue<S>>;
-export function prepareForm(schema: FormSource, options?: FormOptions): PreparedForm {
+export function prepareForm<const S extends FormSource>(
+  schema: S,
+  options?: FormOptions,
+  place?: string,
+): PreparedForm<FormValue<S>>;
+export function prepareForm(schema: FormSource, options?: FormOptions, place?: string): PreparedForm {
   const resolved = resolveFormOptions(options);
   const variant = options === undefined ? "" : JSON.stringify(Object.values(resolved));
   return isStandardSchema(schema)
     ? cache.standard(schema, variant, () => fromStandard(schema, resolved))
-    : cache.wire(schema, variant, () => fromWire(schema, resolved));
+    : cache.wire(schema, variant, place, () => fromWire(schema, resolved));
 }
 
 function fromWire(schema: unknown, options: ResolvedFormOptions): PreparedForm {

@@ -19,7 +19,7 @@ import type { RoundServer } from "../serve.ts";
 import type { ModernRequest } from "./envelope.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Registry, ToolEntry } from "./registry.ts";
-import { checkedToolResult, toolError, validated } from "./result.ts";
+import { checkedToolResult, toolError, type Validated, validated } from "./result.ts";
 
 type Result = Record<string, unknown>;
 
@@ -40,10 +40,12 @@ export class Calls {
     const round = new NativeRound("tools/call", entry.flow.name, request, exchange);
     let result: Result;
     try {
-      const args = await toolArguments(entry, request.params["arguments"]);
+      const checked = toolArguments(entry, request.params["arguments"]);
+      // Awaited only where there is something to wait for: an await takes as long as most of these checks.
+      const args = checked instanceof Promise ? await checked : checked;
       result = await this.#serve(entry.flow, (flow) => entry.flow.run(args, flow), round);
       if (result["resultType"] === "input_required" || result["resultType"] === "task") return result;
-      await checkOutput(entry, result);
+      if (entry.output !== undefined) await checkOutput(entry, result);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       // A tool's own failure is a result for the model to read, not an error of the protocol (A34).
@@ -92,11 +94,15 @@ export class Calls {
   }
 }
 
-export async function toolArguments({ input, flow }: ToolEntry, given: unknown): Promise<unknown> {
+/** @throws Error, or rejects with one, when they are wrong. */
+export function toolArguments({ input, flow }: ToolEntry, given: unknown): unknown {
   if (input === undefined) return {};
-  const checked = await validated(input, given ?? {});
-  if ("value" in checked) return checked.value;
-  throw new Error(`Input validation error: Invalid arguments for tool ${flow.name}: ${checked.issues}`);
+  const take = (checked: Validated): unknown => {
+    if ("value" in checked) return checked.value;
+    throw new Error(`Input validation error: Invalid arguments for tool ${flow.name}: ${checked.issues}`);
+  };
+  const checked = validated(input, given ?? {});
+  return checked instanceof Promise ? checked.then(take) : take(checked);
 }
 
 /** A30: of a complete result only, and not of an error. */

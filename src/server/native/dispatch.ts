@@ -103,14 +103,11 @@ export class Dispatcher {
     return (this.#tasks as TaskMethods).serve({ method, params, inputResponses, capabilities, authInfo });
   }
 
-  async #written(id: ModernRequest["id"], served: Promise<Record<string, unknown>>): Promise<Answer> {
-    let result: Record<string, unknown>;
-    try {
-      result = await served;
-    } catch (error) {
-      return thrownAnswer(id, error);
-    }
-    return resultAnswer(id, this.#writer.write(result));
+  #written(id: ModernRequest["id"], served: Promise<Record<string, unknown>>): Promise<Answer> {
+    return served.then(
+      (result) => resultAnswer(id, this.#writer.write(result)),
+      (error: unknown) => thrownAnswer(id, error),
+    );
   }
 
   /** What the SDK makes of the same definitions, made once. */

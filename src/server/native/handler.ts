@@ -41,7 +41,7 @@ export function createHandler(
     guard: new Guard(resolved),
     dispatcher: makeDispatcher(resolved, sdk, rounds, tasks),
     sdk,
-    pending: new PendingBytes(resolved.limits.maxPendingBytes),
+    pending: new PendingBytes(resolved.limits.maxPendingBytes, resolved.limits.bodyTimeoutMs),
     callersRequired: rounds.callersRequired,
     open: new Set(),
     closed: false,

@@ -128,8 +128,10 @@ export class NodeExchange implements Exchange {
     } else if (text === "") {
       res.writeHead(status, ["content-length", "0"]).end();
     } else {
-      res.writeHead(status, ["content-type", "application/json", "content-length", String(Buffer.byteLength(text))]);
-      res.end(text);
+      const bytes = Buffer.byteLength(text);
+      res.writeHead(status, ["content-type", "application/json", "content-length", String(bytes)]);
+      // The same bytes where all is ASCII, and Node copies them without encoding each character.
+      res.end(text, bytes === text.length ? "latin1" : "utf8");
     }
   }
 

@@ -7,17 +7,22 @@ import { isObject } from "../../internal/json.ts";
 /** Writes results with what every one must say of itself: its type (A5) and its server (A29). */
 export class ResultWriter {
   readonly #info: Implementation;
+  /** What closes an object that lacks both members, and one that lacks the second. */
   readonly #tail: string;
+  readonly #metaTail: string;
 
   constructor(info: Implementation) {
     this.#info = info;
-    this.#tail = JSON.stringify({ resultType: "complete", _meta: { [SERVER_INFO_META_KEY]: info } }).slice(1);
+    this.#metaTail = JSON.stringify({ _meta: { [SERVER_INFO_META_KEY]: info } }).slice(1);
+    this.#tail = `"resultType":"complete",${this.#metaTail}`;
   }
 
   write(result: Readonly<Record<string, unknown>>): string {
-    if (result["resultType"] === undefined && result["_meta"] === undefined) {
+    const given = result["resultType"];
+    if (result["_meta"] === undefined && (given === undefined || typeof given === "string")) {
+      const tail = given === undefined ? this.#tail : this.#metaTail;
       const text = JSON.stringify(result);
-      return text === "{}" ? `{${this.#tail}` : `${text.slice(0, -1)},${this.#tail}`;
+      return text === "{}" ? `{${tail}` : `${text.slice(0, -1)},${tail}`;
     }
     const { resultType = "complete", _meta = {} } = result;
     const named = isObject(_meta) && _meta[SERVER_INFO_META_KEY] === undefined;
