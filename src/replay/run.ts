@@ -193,11 +193,18 @@ export class Run<R> {
   }
 
   #returned(value: R): void {
+    const loose = new Set([...this.#questions.open.keys()].filter((key) => !this.#awaited.has(key)));
+    // An `await` takes a microtask to look after what it is given: one that just lost a race may be between the two.
+    if (loose.size > 0) Promise.resolve().then(() => this.#conclude(value, loose));
+    else this.#conclude(value, loose);
+  }
+
+  #conclude(value: R, loose: ReadonlySet<string>): void {
     if (this.#end !== undefined) return;
     for (const key of this.#activities.running) this.#input.onEvent({ type: "unawaited_step", key });
     // One that was awaited may have lost a race. One that never was has decided nothing, and nobody was asked.
     for (const key of this.#questions.open.keys()) {
-      if (this.#awaited.has(key)) this.#input.onEvent({ type: "unawaited_question", key });
+      if (this.#awaited.has(key) || !loose.has(key)) this.#input.onEvent({ type: "unawaited_question", key });
       else this.#fail(unawaited(key));
     }
     const missing = this.#unasked(this.#input.journal.length);

@@ -45,6 +45,18 @@ describe("consent", () => {
     expect(events).toContainEqual(expect.objectContaining({ type: "unawaited_question", key: "a" }));
   });
 
+  it("a question that loses to the end of the flow, at whatever microtask, was not forgotten", async () => {
+    for (let hops = 0; hops < 24; hops++) {
+      const late = async (flow: Flow) => {
+        for (let hop = 0; hop < hops; hop++) await null;
+        return await flow.confirm("late", "Late?");
+      };
+      const race = flowOf((flow) => Promise.race([late(flow), Promise.resolve("first")]));
+      const { result, questions } = await startFlow(race).next();
+      expect(result === undefined ? Object.keys(questions) : textOf(result), `${hops} hops`).toEqual("first");
+    }
+  });
+
   it("C24 an answer that came unasked stops counting when the question no longer allows it", async () => {
     let unsolicited: "accept" | undefined = "accept";
     const ask = flowOf(async (flow) => [
