@@ -29,10 +29,19 @@ inBrowser("tasks on the page", () => {
     world = await openWorld({ builds: server });
   });
   beforeEach(async () => {
-    Object.assign(builds.knobs, { status: "working", message: undefined, asks: {}, cut: undefined, ttlMs: null });
+    Object.assign(builds.knobs, {
+      status: "working",
+      message: undefined,
+      asks: {},
+      cut: undefined,
+      ttlMs: null,
+      pollIntervalMs: 100,
+    });
     tab = await openTab(browser, world);
   });
   afterEach(async () => {
+    // What a test leaves running would be looked at for as long as the others take.
+    Object.assign(builds.knobs, { status: "completed", asks: {}, cut: undefined });
     expectClean(tab);
     await tab.close();
   });
