@@ -1,5 +1,5 @@
 import type { FormSchema } from "../types.ts";
-import type { PreparedForm } from "./schema.ts";
+import type { PreparedForm } from "./prepared.ts";
 
 /** Forms of one kind that are kept; texts come from authors, who may build them anew for every caller. */
 const KEPT_FORMS = 500;

@@ -12,7 +12,8 @@ export type {
 export { type ReadFormOptions, readForm } from "./fields.ts";
 export type { FormOptions } from "./form-options.ts";
 export type { FormSource, FormValue, WireForm } from "./form-value.ts";
-export { type FormVerdict, type PreparedForm, prepareForm } from "./schema.ts";
+export type { FormVerdict, PreparedForm } from "./prepared.ts";
+export { prepareForm } from "./schema.ts";
 export { looksSecret, secretIn } from "./secrets.ts";
 export {
   type ContentCheck,

@@ -1,7 +1,7 @@
 import { ParleyError } from "../../errors.ts";
 import type { TaskHold, TaskStore } from "../../tasks/contract.ts";
 import type { HoldClock } from "../once.ts";
-import { TaskStopped } from "./run.ts";
+import { TaskStopped } from "./stopped.ts";
 
 /** Shortest time between two messages about a task's progress. */
 const SAY_MS = 250;

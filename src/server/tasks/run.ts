@@ -19,20 +19,8 @@ import type { ResolvedOptions } from "../options.ts";
 import { endedByPerson, missingCapability, serverFault } from "../refusals.ts";
 import type { TaskQuestions } from "./questions.ts";
 import type { TaskBody, TaskEnd, TaskHead } from "./record.ts";
+import { TaskStopped } from "./stopped.ts";
 import { EXPIRED } from "./view.ts";
-
-/** Why a run is broken off. */
-export type StopReason = "cancelled" | "expired" | "drained" | "lost";
-
-/** The abort reason of a task's signal. */
-export class TaskStopped extends Error {
-  readonly why: StopReason;
-  constructor(why: StopReason) {
-    super(`The task was ${why === "drained" ? "given back" : why}`);
-    this.name = "AbortError";
-    this.why = why;
-  }
-}
 
 export interface TaskRunInput {
   readonly flow: ToolFlow;

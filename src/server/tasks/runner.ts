@@ -11,7 +11,8 @@ import { Lease } from "./lease.ts";
 import type { ResolvedTasks } from "./options.ts";
 import { TaskQuestions } from "./questions.ts";
 import { readLog } from "./record.ts";
-import { type RunnerOptions, runTask, stateFor, type TaskRunEnd, TaskStopped } from "./run.ts";
+import { type RunnerOptions, runTask, stateFor, type TaskRunEnd } from "./run.ts";
+import { TaskStopped } from "./stopped.ts";
 import { GIVEN_UP } from "./view.ts";
 
 export interface TaskRunnerOptions extends RunnerOptions {
