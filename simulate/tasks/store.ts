@@ -66,7 +66,7 @@ export class SimTaskStore {
           if (done) judge.settled(hold);
           return done;
         }),
-      release: (hold) => ask((store) => store.release(hold)),
+      release: (hold, wakeMs) => ask((store) => store.release(hold, wakeMs)),
       close: async () => undefined,
     };
   }

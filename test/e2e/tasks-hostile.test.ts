@@ -5,8 +5,10 @@ import { type AnyFlow, createParley, type ParleyEvent, type ParleyOptions, tool 
 import { memoryTasks } from "../../src/tasks/memory.ts";
 import { serveFlows } from "../helpers/mounts.ts";
 import { TaskWire, textIn } from "../helpers/tasks.ts";
+import { until } from "../helpers/until.ts";
 
 const KEY = Buffer.from("0123456789abcdef0123456789abcdef");
+const NEWER_KEY = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZ012345");
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 
 const closers: (() => Promise<void>)[] = [];
@@ -24,11 +26,12 @@ async function serve(flows: readonly AnyFlow[], options: ParleyOptions = {}) {
     ...options,
   });
   const server = await serveFlows("native", parley, flows);
-  closers.push(async () => {
+  const close = async () => {
     await server.close();
     await parley.close();
-  });
-  return { wire: new TaskWire(server.url), events };
+  };
+  closers.push(close);
+  return { wire: new TaskWire(server.url), events, close };
 }
 
 describe("H16: what a flow ends with", () => {
@@ -78,5 +81,65 @@ describe("H16: what a flow ends with", () => {
     expect(task).toMatchObject({ status: "completed", result: { isError: true } });
     expect(textIn(task["result"])).toBe("something was thrown that cannot be read");
     expect(runs).toBe(1);
+  });
+});
+
+describe("a task that is given back", () => {
+  /** A tool that runs until its process closes; once `patient` is false it ends at once. */
+  function job() {
+    const state = { patient: true, runs: 0, begun: 0 };
+    const flow = tool("job", { background: {} }, async (_args, flow) => {
+      state.begun++;
+      await flow.step("before", () => state.runs++);
+      await flow.step("work", ({ signal }) =>
+        state.patient ? new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))) : 1,
+      );
+      return text("done");
+    });
+    return { state, flow };
+  }
+  const pace = { pollIntervalMs: 10, lookMs: 20, drainMs: 5 };
+
+  it("by a process that closes is no nearer to being given up", async () => {
+    const { state, flow } = job();
+    const store = memoryTasks();
+    const tasks = { store, ...pace, maxAttempts: 1 };
+    let [served, taskId] = [await serve([flow], { tasks }), ""];
+    for (let deployed = 0; deployed < 3; deployed++) {
+      if (deployed === 0) taskId = await served.wire.begin("job");
+      await until(() => (state.begun > deployed ? true : undefined));
+      await served.close();
+      state.patient = deployed < 2;
+      served = await serve([flow], { tasks });
+    }
+    expect(textIn((await served.wire.ended(taskId))["result"])).toBe("done");
+    expect(state.runs).toBe(1);
+  });
+
+  it("C21: because its key is missing stands in nobody's way, and goes on when the key is back", async () => {
+    const { state, flow } = job();
+    const store = memoryTasks();
+    const tasks = { store, ...pace, concurrency: 2, leaseMs: 600, maxAttempts: 1 };
+    const first = await serve([flow], { tasks });
+    const ids = [await first.wire.begin("job"), await first.wire.begin("job")];
+    await until(() => (state.runs === 2 ? true : undefined));
+    await first.close();
+    state.patient = false;
+
+    const dropped = await serve([flow], { tasks, keys: [NEWER_KEY] });
+    const missing = () => dropped.events.filter(({ type }) => type === "task_runner_failed").length;
+    await until(() => (missing() >= 2 ? true : undefined));
+    const refused = await dropped.wire.get(String(ids[0]));
+    expect(refused.error).toMatchObject({ code: -32603, data: { reason: "tasks_unavailable" } });
+    // Both places of the only caller are free for another.
+    const before = Date.now();
+    await dropped.wire.ended(await dropped.wire.begin("job"));
+    expect(Date.now() - before).toBeLessThan(500);
+    await until(() => (missing() >= 4 ? true : undefined));
+    await dropped.close();
+
+    const restored = await serve([flow], { tasks, keys: [NEWER_KEY, KEY] });
+    for (const id of ids) expect(textIn((await restored.wire.ended(id))["result"])).toBe("done");
+    expect(state.runs).toBe(3);
   });
 });

@@ -21,6 +21,8 @@ export interface TaskRunnerOptions extends RunnerOptions {
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+const isDrained = ({ reason }: AbortSignal) => reason instanceof TaskStopped && reason.why === "drained";
+
 interface Running {
   readonly abort: AbortController;
   readonly ended: Promise<void>;
@@ -109,7 +111,7 @@ export class TaskRunner implements Waker {
       if (claimed === undefined) return undefined;
       const hold = { id: claimed.id, holder };
       if (!this.#closed) return this.#start(claimed, hold, claimedAt);
-      await store.release(hold);
+      await store.release(hold, 0);
       return undefined;
     } catch (error) {
       this.#report(error);
@@ -140,8 +142,8 @@ export class TaskRunner implements Waker {
     const lease = new Lease(hold, abort, { store, leaseMs, lookMs, clock: holdClock, claimedAt, onSaid });
     try {
       const { id } = claimed;
-      const head = seals.openHead(id, claimed.head);
-      const body = seals.openBody(id, claimed.body);
+      const opened = await this.#open(claimed, hold);
+      const { head, body } = opened;
       if (claimed.cancelled) {
         await this.#settle(hold, {
           body: { ...body, put: [], updatedAt: now(), end: { status: "cancelled" } },
@@ -157,8 +159,9 @@ export class TaskRunner implements Waker {
       const flow = this.#flows.get(claimed.kind) as ToolFlow;
       // What another version recorded is no part of a run that starts over.
       const startsOver = body.state.version !== flow.config.version;
-      const steps = startsOver ? [] : claimed.steps.map((step) => seals.open(id, "task-step", step));
-      const { entries, finished } = readRecords(steps);
+      const { entries, finished, lastAttempt } = readRecords(startsOver ? [] : opened.steps);
+      // One that was given back did not count, but what it recorded is not this one's.
+      const attempt = Math.max(claimed.attempt, lastAttempt + 1);
       const before = startsOver ? 0 : body.state.journal.length;
       let written = entries.length;
       const stopExpiry = this.#expireIn(claimed.lifeLeftMs, abort);
@@ -167,9 +170,7 @@ export class TaskRunner implements Waker {
           flow,
           head,
           body,
-          answers: new Map(
-            claimed.answers.map(({ key, answer }) => [key, JSON.parse(seals.open(id, "task-answer", answer))]),
-          ),
+          answers: opened.answers,
           signal: abort.signal,
           onProgress: ({ message, progress, total }) => {
             const text = message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`);
@@ -180,7 +181,7 @@ export class TaskRunner implements Waker {
             finished,
             isHeld: () => lease.isHeld(),
             write: async (journal) => {
-              const record = { attempt: claimed.attempt, at: written, entries: journal.slice(before + written) };
+              const record = { attempt, at: written, entries: journal.slice(before + written) };
               written = journal.length - before;
               await lease.record(seals.seal(id, "task-step", writeRecord(record)));
             },
@@ -189,10 +190,34 @@ export class TaskRunner implements Waker {
         this.#options,
       ).finally(stopExpiry);
       await lease.end();
-      if (end === undefined) await store.release(hold);
-      else await this.#settle(hold, end);
+      if (end !== undefined) await this.#settle(hold, end);
+      // A process that closes has failed nobody's task, however often one is deployed.
+      else await store.release(hold, isDrained(abort.signal) ? 0 : undefined);
     } finally {
       await lease.end();
+    }
+  }
+
+  /**
+   * Everything of a task that is sealed. One that does not open is given back until later, and does not count as tried: the key
+   * that is missing here may come back, and meanwhile the caller's other tasks can run.
+   * @throws ParleyError `tasks_unavailable`
+   */
+  async #open({ id, head, body, steps, answers }: ClaimedTask, hold: TaskHold) {
+    const { seals } = this.#desk;
+    const { store, leaseMs } = this.#options.tasks;
+    try {
+      return {
+        head: seals.openHead(id, head),
+        body: seals.openBody(id, body),
+        steps: steps.map((step) => seals.open(id, "task-step", step)),
+        answers: new Map<string, unknown>(
+          answers.map(({ key, answer }) => [key, JSON.parse(seals.open(id, "task-answer", answer))]),
+        ),
+      };
+    } catch (error) {
+      await store.release(hold, leaseMs);
+      throw error;
     }
   }
 
