@@ -143,3 +143,30 @@ describe("a task that is given back", () => {
     expect(state.runs).toBe(3);
   });
 });
+
+describe("a store of an author's own", () => {
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["what cannot be read", Object.create(null)],
+    ["text", "no route to store.internal"],
+  ])("that throws %s is reported, takes nobody down, and is told to no caller", async (_, thrown) => {
+    let away = true;
+    const own = memoryTasks();
+    const store = new Proxy(own, {
+      get: (target, name) => {
+        const method = Reflect.get(target, name) as unknown;
+        if (typeof method !== "function") return method;
+        return (...args: unknown[]) => (away ? Promise.reject(thrown) : Reflect.apply(method, target, args));
+      },
+    });
+    const flow = tool("job", { background: {} }, () => text("done"));
+    const { wire, events } = await serve([flow], { tasks: { store, lookMs: 20 } });
+    await until(() => events.find(({ type }) => type === "task_runner_failed"));
+    for (const refused of [await wire.get("x"), await wire.call("job")]) {
+      expect(refused.error).toMatchObject({ code: -32603, data: { reason: "tasks_unavailable" } });
+      expect(JSON.stringify(refused)).not.toMatch(/internal"|route/);
+    }
+    away = false;
+    expect(textIn((await wire.ended(await wire.begin("job")))["result"])).toBe("done");
+  });
+});

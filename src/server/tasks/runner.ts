@@ -243,7 +243,8 @@ export class TaskRunner implements Waker {
   }
 
   #report(error: unknown): void {
-    const code = (error as Partial<ParleyError>).code;
+    // An author's own store may throw anything, and nobody awaits what reports it.
+    const { code } = Object(error) as Partial<ParleyError>;
     this.#options.onEvent({
       type: "task_runner_failed",
       message: messageOf(error),
