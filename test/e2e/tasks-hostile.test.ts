@@ -116,6 +116,22 @@ describe("a task that is given back", () => {
     expect(state.runs).toBe(1);
   });
 
+  it("by a process that closes goes on elsewhere though its step does not let go, and holds up no closing", async () => {
+    const store = memoryTasks();
+    const tasks = { store, ...pace, leaseMs: 100 };
+    let begun = 0;
+    const flow = tool("job", { background: {} }, async (_args, flow) => {
+      await flow.step("work", () => (begun++ === 0 ? new Promise(() => {}) : 1));
+      return text("done");
+    });
+    const first = await serve([flow], { tasks });
+    const taskId = await first.wire.begin("job");
+    await until(() => (begun === 1 ? true : undefined));
+    await first.close();
+    const second = await serve([flow], { tasks });
+    expect(textIn((await second.wire.ended(taskId))["result"])).toBe("done");
+  });
+
   it("C21: because its key is missing stands in nobody's way, and goes on when the key is back", async () => {
     const { state, flow } = job();
     const store = memoryTasks();

@@ -33,6 +33,10 @@ export class TaskStopped extends Error {
   }
 }
 
+export function isDrained({ reason }: AbortSignal): boolean {
+  return reason instanceof TaskStopped && reason.why === "drained";
+}
+
 export interface TaskRunInput {
   readonly flow: ToolFlow;
   readonly head: TaskHead;

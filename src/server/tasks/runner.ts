@@ -9,7 +9,7 @@ import type { TaskDesk, Waker } from "./desk.ts";
 import { kindOf } from "./identity.ts";
 import { Lease } from "./lease.ts";
 import type { ResolvedTasks } from "./options.ts";
-import { type RunnerOptions, runTask, type TaskRunEnd, TaskStopped } from "./run.ts";
+import { isDrained, type RunnerOptions, runTask, type TaskRunEnd, TaskStopped } from "./run.ts";
 import { GIVEN_UP } from "./view.ts";
 
 export interface TaskRunnerOptions extends RunnerOptions {
@@ -20,8 +20,6 @@ export interface TaskRunnerOptions extends RunnerOptions {
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-const isDrained = ({ reason }: AbortSignal) => reason instanceof TaskStopped && reason.why === "drained";
 
 interface Running {
   readonly abort: AbortController;
@@ -83,8 +81,12 @@ export class TaskRunner implements Waker {
     const all = () => Promise.all([...this.#running.values()].map(({ ended }) => ended));
     if (this.#running.size > 0) await Promise.race([all(), holdClock.sleep(tasks.drainMs)]);
     for (const { abort } of this.#running.values()) abort.abort(new TaskStopped("drained"));
-    await all();
-    await stopped;
+    // A step that does not listen to its signal ends with the process: its lease is no longer kept up.
+    let stopTimer = () => {};
+    const late = new Promise<void>((resolve) => {
+      stopTimer = holdClock.every(tasks.drainMs, resolve);
+    });
+    await Promise.race([Promise.all([all(), stopped]), late]).finally(stopTimer);
   }
 
   async #look(): Promise<void> {
