@@ -125,9 +125,13 @@ export interface StepFailure {
   readonly code?: string | number;
 }
 
-/** The text of whatever was thrown. */
+/** The text of whatever was thrown. It never throws: what reports a failure must not become one. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message || thrown.name : String(thrown);
+  try {
+    return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);
+  } catch {
+    return "something was thrown that cannot be read";
+  }
 }
 
 /** {@link messageOf} as a phrase to put inside another sentence. */
@@ -137,7 +141,7 @@ export function reasonOf(thrown: unknown): string {
 
 /** The innermost cause of what was thrown: what a person can act on is there ("connect ECONNREFUSED ..."). */
 export function rootOf(thrown: unknown): Error {
-  let root = thrown instanceof Error ? thrown : new Error(String(thrown));
+  let root = thrown instanceof Error ? thrown : new Error(messageOf(thrown));
   for (let depth = 0; depth < 8; depth += 1) {
     const inner: unknown = root instanceof AggregateError ? root.errors[0] : root.cause;
     if (!(inner instanceof Error)) break;

@@ -106,7 +106,7 @@ export class SimTaskStore {
           if (done) judge.settled(hold);
           return done;
         }),
-      release: (hold) => ask("release", (store) => store.release(hold)),
+      release: (hold, wakeMs) => ask("release", (store) => store.release(hold, wakeMs)),
       close: async () => undefined,
     };
   }

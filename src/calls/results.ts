@@ -38,7 +38,9 @@ const RULES: Readonly<Record<MrtrMethod, Rule>> = {
 export async function readResult(method: string, raw: Readonly<Record<string, unknown>>): Promise<Result> {
   const { resultType, ...own } = raw;
   if (resultType !== "complete") {
-    throw new SdkError(SdkErrorCode.UnsupportedResultType, `Unsupported result type ${JSON.stringify(resultType)}`);
+    // Not quoted when it is no text: it may be too deep to.
+    const named = typeof resultType === "string" ? JSON.stringify(resultType) : `of type ${typeof resultType}`;
+    throw new SdkError(SdkErrorCode.UnsupportedResultType, `Unsupported result type ${named}`);
   }
   if (!isRuled(method)) return own;
   const { schema, breach } = RULES[method];

@@ -6,7 +6,7 @@ import {
   ProtocolErrorCode,
   type Result,
 } from "@modelcontextprotocol/client";
-import { ParleyError } from "../errors.ts";
+import { ParleyError, reasonOf } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
 import { LazySignal, type Signal } from "../internal/lazy-signal.ts";
 import type { TaskMethod } from "../protocol/tasks.ts";
@@ -14,6 +14,7 @@ import { type Clock, pause, within } from "./clock.ts";
 import type { CallCore } from "./core.ts";
 import { readInterim } from "./interim.ts";
 import { LostLeg, sendLeg } from "./leg.ts";
+import { readResult } from "./results.ts";
 import type { TaskRecord } from "./saved.ts";
 
 /** Where the server does not say how often to look. */
@@ -75,10 +76,11 @@ export async function followTask(
     const startedAt = clock.now();
     const seen = await send(core, "tasks/get", { taskId: task.taskId }, outageMs);
     const ms = clock.now() - startedAt;
+    if (seen["taskId"] !== undefined && seen["taskId"] !== task.taskId) throw invalid(core, "it tells of another task");
     see(core, task, seen);
     switch (seen["status"]) {
       case "completed":
-        return { result: resultIn(core, seen), ms };
+        return { result: await resultIn(core, seen), ms };
       case "failed":
         throw errorIn(seen);
       case "cancelled":
@@ -165,8 +167,9 @@ function see(
   if (ttlMs === null || (Number.isSafeInteger(ttlMs) && Number(ttlMs) >= 0)) task.ttlMs = ttlMs as number | null;
   if (Number.isSafeInteger(pollIntervalMs) && Number(pollIntervalMs) > 0) task.pollIntervalMs = Number(pollIntervalMs);
   const message = typeof statusMessage === "string" ? statusMessage : undefined;
-  if (task.status === String(status) && task.statusMessage === message) return;
-  Object.assign(task, { status: String(status), statusMessage: message });
+  const word = typeof status === "string" ? status : "unknown";
+  if (task.status === word && task.statusMessage === message) return;
+  Object.assign(task, { status: word, statusMessage: message });
   core.emit({ type: "task", status: task.status, ...(message !== undefined && { statusMessage: message }) });
 }
 
@@ -217,18 +220,26 @@ function withEnvelope(capabilities: object, own: Record<string, unknown>): Recor
   return { ...own, _meta: { [CLIENT_CAPABILITIES_META_KEY]: capabilities } };
 }
 
-/** H16. Its `resultType` is optional on the way in (L34), and no part of a result for the host. */
-function resultIn(core: CallCore, { result }: Record<string, unknown>): Result {
-  if (!isObject(result)) throw core.error("invalid_result", "The completed task has no result (H10).");
-  const { resultType: _, ...own } = result;
-  return own;
+/** H16: judged as the call's own answer would be, so that no question passes for one (B01). Its `resultType` is optional (L34). */
+async function resultIn(core: CallCore, { result }: Record<string, unknown>): Promise<Result> {
+  if (!isObject(result)) throw invalid(core, "the completed task has no result (H10)");
+  try {
+    return await readResult(core.record.method, { resultType: "complete", ...result });
+  } catch (error) {
+    throw invalid(core, reasonOf(error), error);
+  }
+}
+
+function invalid(core: CallCore, why: string, cause?: unknown): ParleyError {
+  const message = `What "${core.setting.options.server}" answered to tasks/get cannot be used: ${why}.`;
+  return core.error("invalid_result", message, { cause });
 }
 
 /** H15: as the call itself would have failed. */
 function errorIn({ error }: Record<string, unknown>): ProtocolError {
   const { code, message, data } = isObject(error) ? error : {};
   return ProtocolError.fromError(
-    typeof code === "number" ? code : -32_603,
+    Number.isSafeInteger(code) ? Number(code) : -32_603,
     typeof message === "string" ? message : "The task failed",
     data,
   );

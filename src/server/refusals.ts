@@ -1,5 +1,5 @@
 import { MissingRequiredClientCapabilityError, ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { InputCancelled, InputDeclined, type ParleyError } from "../errors.ts";
+import { InputCancelled, InputDeclined, type ParleyError, type ParleyErrorCode } from "../errors.ts";
 import type { ClientCapabilities, MrtrMethod } from "../protocol/types.ts";
 import type { Delivery } from "./delivery.ts";
 
@@ -29,9 +29,15 @@ export function invalidParams(error: ParleyError): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, error.message);
 }
 
-/** A fault of the server's own: the author's flow broke a rule (A34). */
+/** What callers are told of a store that fails: why it does may name hosts and users, and is for the operator. */
+const AWAY: Partial<Record<ParleyErrorCode, string>> = {
+  ledger_unavailable: "The server's ledger is not available; try again later.",
+  tasks_unavailable: "The server's tasks are not available; try again later.",
+};
+
+/** A fault of the server's own: the author's flow broke a rule (A34), or a store is away. */
 export function serverFault(error: ParleyError): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InternalError, error.message, { reason: error.code });
+  return new ProtocolError(ProtocolErrorCode.InternalError, AWAY[error.code] ?? error.message, { reason: error.code });
 }
 
 /**

@@ -148,8 +148,12 @@ export class RoundServer {
       const value = await (this.#tasks as TaskDesk).begin(handOver);
       this.#options.onEvent({ type: "task_begun", method, target, callId, round });
       return { delivery: { type: "result", value } };
-    } catch (error) {
-      return { delivery: { type: "fault", error: serverFault(named(error)) }, unfinished: true };
+    } catch (thrown) {
+      const error = named(thrown);
+      const { code, message } = error;
+      const failed = { outcome: "error", questions: [], stateBytes: 0, error: { code, message } } as const;
+      this.#options.onEvent({ type: "round", method, target, callId, round, ...failed });
+      return { delivery: { type: "fault", error: serverFault(error) }, unfinished: true };
     }
   }
 }

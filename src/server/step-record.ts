@@ -19,7 +19,12 @@ export function writeRecord({ attempt, at, entries }: WrittenRecord): string {
  * before it are on record, so what stands behind a gap was not seen by a flow: its place does not matter, and of it only
  * the steps are kept.
  */
-export function readRecords(texts: readonly string[]): { entries: Entry[]; finished: Map<string, StepEntry> } {
+export function readRecords(texts: readonly string[]): {
+  entries: Entry[];
+  finished: Map<string, StepEntry>;
+  /** The highest attempt that wrote one; 0 without any. */
+  lastAttempt: number;
+} {
   const records = texts.map(readRecord).sort((a, b) => a.attempt - b.attempt || a.at - b.at);
   const entries: Entry[] = [];
   const finished = new Map<string, StepEntry>();
@@ -27,7 +32,7 @@ export function readRecords(texts: readonly string[]): { entries: Entry[]; finis
     if (record.at === entries.length) entries.push(...record.entries);
     else for (const entry of record.entries) if (entry.type === "step") finished.set(entry.key, entry);
   }
-  return { entries, finished };
+  return { entries, finished, lastAttempt: records.at(-1)?.attempt ?? 0 };
 }
 
 function readRecord(text: string): WrittenRecord {

@@ -62,7 +62,7 @@ export interface TaskClaimRequest {
   readonly perOwner: number;
 }
 
-/** A task to run. `attempt` is 1, or more when an earlier runner went silent. */
+/** A task to run. `attempt` is 1, or more when an earlier runner went silent or failed. */
 export interface ClaimedTask {
   readonly id: string;
   readonly kind: string;
@@ -105,8 +105,11 @@ export interface TaskStore {
   renew(hold: TaskHold, leaseMs: number, note?: Uint8Array): Promise<"held" | "cancelled" | "lost">;
   /** Ends the run. `false`: the hold is lost and nothing was written. A cancelled task that has not ended is `ready`. */
   settle(hold: TaskHold, settlement: TaskSettlement): Promise<boolean>;
-  /** Gives the task back in the middle of a run; what was recorded stays. */
-  release(hold: TaskHold): Promise<void>;
+  /**
+   * Gives the task back in the middle of a run; what was recorded stays.
+   * @param wakeMs The attempt does not count, and the next is not before this many ms. Without, it counts.
+   */
+  release(hold: TaskHold, wakeMs?: number): Promise<void>;
   /**
    * Calls `take` whenever a task may have become ready, wherever that happened, and no more than `slots` at the same time:
    * it claims a task, if there is one, and ends when its run does. A store that cannot tell is looked at from time to time.

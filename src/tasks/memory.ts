@@ -207,10 +207,12 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
       if (ready) index.queue(row);
       return true;
     },
-    async release(hold) {
-      const row = held(hold, begin());
+    async release(hold, wakeMs) {
+      const time = begin();
+      const row = held(hold, time);
       if (row === undefined) return;
       row.holder = undefined;
+      if (wakeMs !== undefined) Object.assign(row, { attempt: row.attempt - 1, wakeAt: time + wakeMs });
       index.withdraw(row);
       index.queue(row);
     },

@@ -194,10 +194,12 @@ export function postgresTasks(
       const values = [id, holder, asBuffer(body), phase, open, wakeMs];
       return (await announced("settle", statement, "id", values)).length > 0;
     },
-    async release({ id, holder }) {
-      const statement = `UPDATE $s.parley_tasks SET holder = NULL WHERE id = $1 AND holder = $2
-        RETURNING id, now() AS wake_at, true AS is_ready`;
-      await announced("release", statement, "id", [id, holder]);
+    async release({ id, holder }, wakeMs) {
+      const statement = `UPDATE $s.parley_tasks SET holder = NULL,
+          attempt = attempt - CASE WHEN $3::float8 IS NULL THEN 0 ELSE 1 END,
+          wake_at = coalesce(now() + $3::float8 * interval '1 millisecond', wake_at)
+        WHERE id = $1 AND holder = $2 RETURNING id, greatest(wake_at, now()) AS wake_at, true AS is_ready`;
+      await announced("release", statement, "id", [id, holder, wakeMs ?? null]);
     },
     ...(queue !== undefined && {
       watch: (take: () => Promise<void>, slots: number) => {

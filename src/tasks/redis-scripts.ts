@@ -267,10 +267,11 @@ end
 return 1
 `;
 
-/** ARGV: channel, id, holder. */
+/** ARGV: channel, id, holder, and wakeMs if the attempt does not count. */
 const RELEASE = `${COMMON}${HELD("0")}
 free(id, owner)
 write(id, 'holder', '')
+if ARGV[4] then write(id, 'attempt', from(id, 'attempt') - 1, 'wake', whole(now + ARGV[4])) end
 queue(id, drop)
 announce()
 return 1

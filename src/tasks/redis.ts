@@ -96,7 +96,8 @@ export function redisTasks(
       >,
     settle: ({ id, holder }, { body, phase, wakeMs = 0, open }) =>
       run("settle", [id, holder, asBuffer(body), phase, wakeMs, ...open], isOne),
-    release: ({ id, holder }) => run("release", [id, holder], () => undefined),
+    release: ({ id, holder }, wakeMs) =>
+      run("release", [id, holder, ...(wakeMs === undefined ? [] : [wakeMs])], () => undefined),
     watch(take, slots) {
       const watch = new RedisWatch(client.duplicate(), base, take, slots);
       watches.add(watch);

@@ -97,5 +97,6 @@ export function prepareTasks(database: SqliteDatabase) {
        WHERE id = @id`,
     ),
     release: database.prepare("UPDATE parley_tasks SET holder = NULL WHERE id = @id"),
+    uncount: database.prepare("UPDATE parley_tasks SET attempt = attempt - 1, wake_at = @wakeAt WHERE id = @id"),
   };
 }

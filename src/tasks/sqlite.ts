@@ -181,9 +181,11 @@ export function sqliteTasks(
         sql.dropSteps.run({ id });
         return true;
       }),
-    release: (hold) =>
+    release: (hold, wakeMs) =>
       transaction("release", (now) => {
-        if (held(hold, now) !== undefined) sql.release.run({ id: hold.id });
+        if (held(hold, now) === undefined) return;
+        sql.release.run({ id: hold.id });
+        if (wakeMs !== undefined) sql.uncount.run({ id: hold.id, wakeAt: now + wakeMs });
       }),
     close: () =>
       operations.close(async () => {

@@ -60,8 +60,8 @@ export interface Stream {
   readonly maxBytes: number;
   readonly deliver: Deliver;
   readonly close: () => void;
-  /** An event that is no message. */
-  readonly onError: (error: SdkError) => void;
+  /** An event that is no message, or that its reader could not take. */
+  readonly onError: (error: Error) => void;
   /** The stream ended without the response: throws what the request fails with. */
   readonly onLost: (broken: unknown) => never;
 }
@@ -80,8 +80,9 @@ export function eventStream({ id, maxBytes, deliver, close, onError, onLost }: S
       return;
     }
     if (isResponse(message) && message.id === id) linger = setTimeout(close, LINGER_MS);
-    // The SDK handles a notification a microtask later: a response in the same packet must not overtake it.
-    delivered = delivered.then(() => deliver(message));
+    // The SDK handles a notification a microtask later: a response in the same packet must not overtake it. What it throws
+    // over one message (it quotes those it does not know, however deep) must not reach the process: nobody awaits this yet.
+    delivered = delivered.then(() => deliver(message)).catch(onError);
   };
   return {
     take(chunk) {

@@ -170,6 +170,20 @@ export function testTasks(
       expect(text((await b.read(task.id))?.note)).toBe("asks");
     });
 
+    it("gives a run back until later, as one that did not count", async () => {
+      const task = await begun();
+      const [hold] = await taken(task);
+      await a.record(hold, bytes("step 1"), LONG);
+      await a.release(hold, SHORT);
+      const other = await begun({ kind: task.kind, owner: task.owner });
+      // It neither runs nor stands in the way of what its owner has besides.
+      const claim = () => b.claim(request(task.kind, { perOwner: 2 }));
+      expect([(await claim())?.id, await claim()]).toEqual([other.id, undefined]);
+      await world.pass(SHORT * 2);
+      const claimed = await claim();
+      expect([claimed?.id, claimed?.attempt, claimed?.steps.map(text)]).toEqual([task.id, 1, ["step 1"]]);
+    });
+
     it("waits until it is answered, and hands the answers to the run that follows", async () => {
       const task = await begun();
       const [hold] = await taken(task);

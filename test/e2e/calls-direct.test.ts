@@ -263,6 +263,24 @@ describe("what comes back", () => {
     expect(ids.map((id) => id >= FIRST_DIRECT_ID)).toEqual([true, false, true]);
   });
 
+  test("a message too deep for the client to quote costs that message, not the process; nor does such a resultType", async () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    let answer = (id: unknown) => ok(id, { resultType: "complete", content: [text] });
+    const { direct } = await bothWays((res, { id }) => {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      res.write(`data: {"jsonrpc":"2.0","id":7,"result":{"x":${deep}}}\n\n`);
+      // Nobody has the rest yet: what the client throws has nobody to go to.
+      setTimeout(() => res.end(`data: ${answer(id)}\n\n`), 50);
+    });
+    const errors: Error[] = [];
+    direct.onerror = (error) => void errors.push(error);
+    const calls = createCalls(direct, { server: "s" });
+    expect(await calls.callTool({ name: "count" })).toEqual({ content: [text] });
+    expect(errors).toEqual([expect.any(RangeError)]);
+    answer = (id) => `{"jsonrpc":"2.0","id":${id},"result":{"resultType":${deep}}}`;
+    await expect(calls.callTool({ name: "count" })).rejects.toMatchObject({ code: "invalid_result" });
+  });
+
   test("I5: a call that ends closes its connection, and a client that was closed fails the leg by name", async () => {
     const closed: string[] = [];
     const { direct } = await bothWays((res, { method }) => void res.on("close", () => closed.push(method)));

@@ -353,3 +353,27 @@ test("tells an observer how the task stands, once for each change", async () => 
     ["completed", undefined],
   ]);
 });
+
+test.each<[string, Reply]>([
+  ["no object", now("completed")],
+  ["no content", now("completed", { result: { resultType: "complete" } })],
+  ["content that is none", now("completed", { result: { content: 5 } })],
+  ["a question", now("completed", { result: { resultType: "input_required", content: [] } })],
+  ["a task", now("completed", { result: { resultType: "task", taskId: "other", content: [] } })],
+  ["another task's", now("completed", { taskId: "other", result: { content: [] } })],
+])("H16, B01: a task's result is judged as the call's own would be: %s is none", async (_, end) => {
+  const peer = await scripted(server([begun()], [end]));
+  await expect(peer.calls().callTool({ name })).rejects.toMatchObject({ code: "invalid_result" });
+});
+
+test("B48: a status that is no word is none that is known, and an error's code that is no integer counts as none", async () => {
+  const deep = JSON.parse(`${"[".repeat(5_000)}${"]".repeat(5_000)}`);
+  for (const status of [{ toString: 1, valueOf: 1 }, deep, undefined]) {
+    const peer = await scripted(server([begun({ status })], [completed]));
+    expect(await peer.calls().callTool({ name })).toMatchObject({ content: [{ text: "built" }] });
+    expect(peer.events.find(({ type }) => type === "task")).toMatchObject({ status: "unknown" });
+  }
+  const failed = now("failed", { error: { code: Number.POSITIVE_INFINITY, message: "no" } });
+  const peer = await scripted(server([begun()], [failed]));
+  await expect(peer.calls().callTool({ name })).rejects.toMatchObject({ code: -32603, message: "no" });
+});

@@ -1,7 +1,7 @@
 import { ParleyError } from "../../errors.ts";
 import type { TaskHold, TaskStore } from "../../tasks/contract.ts";
 import type { HoldClock } from "../once.ts";
-import { TaskStopped } from "./stopped.ts";
+import { isDrained, TaskStopped } from "./stopped.ts";
 
 /** Shortest time between two messages about a task's progress. */
 const SAY_MS = 250;
@@ -46,6 +46,8 @@ export class Lease {
     this.#endsAt = claimedAt + leaseMs;
     // A cancellation that was taken elsewhere is heard with the next beat.
     this.#stop = clock.every(Math.min(leaseMs / 3, lookMs), () => this.#beat());
+    // What a closing process cannot end is for another to take.
+    abort.signal.addEventListener("abort", () => isDrained(abort.signal) && this.#stop(), { once: true });
   }
 
   isHeld(): boolean {

@@ -26,7 +26,10 @@ export interface TasksOptions {
    * cancelled elsewhere. Default 1,000.
    */
   readonly lookMs?: number;
-  /** How long `close` lets running tasks run on before they are given back, in ms. Default 10,000. */
+  /**
+   * How long `close` lets running tasks run on before they are given back, in ms, and how long it then waits for one that
+   * does not stop at its signal. Default 10,000.
+   */
   readonly drainMs?: number;
   /** Clients that listen for tasks in this process (`subscriptions/listen`); one more is refused. Default 1,000. */
   readonly subscriptions?: number;

@@ -1,5 +1,5 @@
 /** One run of a task: the flow from the top, on its journal, until it ends or has to ask. */
-import { ProtocolError } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { messageOf, type ParleyError } from "../../errors.ts";
 import type { ToolFlow } from "../../flow/define.ts";
 import { createFlow } from "../../flow/flow.ts";
@@ -104,8 +104,10 @@ function conclude(
   { state, body, head, signal, questions: asking }: TaskRunInput,
   options: RunnerOptions,
 ): TaskRunEnd | undefined {
-  const ended = (end: TaskEnd): TaskRunEnd => {
-    const error = end.status === "failed" ? { error: { message: end.error.message } } : {};
+  const ended = (given: TaskEnd): TaskRunEnd => {
+    const why = unwritable(given);
+    const end = why === undefined ? given : UNWRITABLE;
+    const error = end.status === "failed" ? { error: { message: why ?? end.error.message } } : {};
     const { callId, round } = state;
     const common = { method: "tools/call", target: head.target, callId, round } as const;
     options.onEvent({ type: "task_ended", ...common, status: end.status, ...error });
@@ -177,6 +179,22 @@ function thrown(error: unknown): TaskEnd {
   }
   if (error instanceof ProtocolError) return failedWith(error);
   return { status: "completed", result: { ...(toolError(messageOf(error)) as JsonObject), resultType: "complete" } };
+}
+
+/** What a call is answered with whose result is no JSON (H16); the reason is for the event. */
+const UNWRITABLE: TaskEnd = {
+  status: "failed",
+  error: { code: ProtocolErrorCode.InternalError, message: "Internal server error" },
+};
+
+/** Why an end cannot be stored. Left to the store it would count as a run that broke off, and the flow would run again. */
+function unwritable(end: TaskEnd): string | undefined {
+  try {
+    JSON.stringify({ end });
+    return undefined;
+  } catch (error) {
+    return `The result cannot be written as JSON: ${messageOf(error)}`;
+  }
 }
 
 function failedWith({ code, message, data }: ProtocolError): TaskEnd {

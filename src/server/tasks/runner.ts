@@ -12,7 +12,7 @@ import type { ResolvedTasks } from "./options.ts";
 import { TaskQuestions } from "./questions.ts";
 import { readLog } from "./record.ts";
 import { type RunnerOptions, runTask, stateFor, type TaskRunEnd } from "./run.ts";
-import { TaskStopped } from "./stopped.ts";
+import { isDrained, TaskStopped } from "./stopped.ts";
 import { GIVEN_UP } from "./view.ts";
 
 export interface TaskRunnerOptions extends RunnerOptions {
@@ -89,8 +89,12 @@ export class TaskRunner implements Waker {
     const all = () => Promise.all([...this.#running.values()].map(({ ended }) => ended));
     if (this.#running.size > 0) await Promise.race([all(), holdClock.sleep(tasks.drainMs)]);
     for (const { abort } of this.#running.values()) abort.abort(new TaskStopped("drained"));
-    await all();
-    await stopped;
+    // A step that does not listen to its signal ends with the process: its lease is no longer kept up.
+    let stopTimer = () => {};
+    const late = new Promise<void>((resolve) => {
+      stopTimer = holdClock.every(tasks.drainMs, resolve);
+    });
+    await Promise.race([Promise.all([all(), stopped]), late]).finally(stopTimer);
   }
 
   async #look(): Promise<void> {
@@ -117,7 +121,7 @@ export class TaskRunner implements Waker {
       if (claimed === undefined) return undefined;
       const hold = { id: claimed.id, holder };
       if (!this.#closed) return this.#start(claimed, hold, claimedAt);
-      await store.release(hold);
+      await store.release(hold, 0);
       return undefined;
     } catch (error) {
       this.#report(error);
@@ -148,8 +152,7 @@ export class TaskRunner implements Waker {
     const lease = new Lease(hold, abort, { store, leaseMs, lookMs, clock: holdClock, claimedAt, onSaid });
     try {
       const { id } = claimed;
-      const head = seals.openHead(id, claimed.head);
-      const body = seals.openBody(id, claimed.body);
+      const { head, body, log } = await this.#open(claimed, hold);
       if (claimed.cancelled) {
         await this.#settle(hold, {
           body: { ...body, put: [], updatedAt: now(), end: { status: "cancelled" } },
@@ -168,12 +171,13 @@ export class TaskRunner implements Waker {
       const startsOver = state !== body.state;
       const { callId } = state;
       if (startsOver) this.#options.onEvent({ type: "started_over", ...toolCall(head.target), callId });
-      const log = readLog(claimed.steps.map((step) => seals.open(id, "task-step", step)));
-      const { entries, finished } = readRecords(startsOver ? [] : log.steps);
+      const { entries, finished, lastAttempt } = readRecords(startsOver ? [] : log.steps);
+      // One that was given back did not count, but what it recorded is not this one's.
+      const attempt = Math.max(claimed.attempt, lastAttempt + 1, log.asked === undefined ? 1 : 2);
       const pending = startsOver ? [] : [...state.pending, ...(log.asked?.pending ?? [])];
       const questions = new TaskQuestions(
-        { id, body, pending, asked: log.asked, attempt: claimed.attempt, answers: claimed.answers },
-        { store, lease, seals, clock: holdClock, now, lookMs: tasks.lookMs },
+        { id, body, pending, asked: log.asked, attempt, answers: claimed.answers },
+        { store, lease, seals, clock: holdClock, now, lookMs },
       );
       this.#questions.set(id, questions);
       const before = state.journal.length;
@@ -192,7 +196,7 @@ export class TaskRunner implements Waker {
             finished,
             isHeld: () => lease.isHeld(),
             write: async (journal) => {
-              const record = { attempt: claimed.attempt, at: written, entries: journal.slice(before + written) };
+              const record = { attempt, at: written, entries: journal.slice(before + written) };
               written = journal.length - before;
               await lease.record(seals.seal(id, "task-step", writeRecord(record)));
             },
@@ -205,10 +209,29 @@ export class TaskRunner implements Waker {
         this.#questions.delete(id);
       });
       await lease.end();
-      if (end === undefined) await store.release(hold);
-      else await this.#settle(hold, end);
+      if (end !== undefined) await this.#settle(hold, end);
+      // A process that closes has failed nobody's task, however often one is deployed.
+      else await store.release(hold, isDrained(abort.signal) ? 0 : undefined);
     } finally {
       await lease.end();
+    }
+  }
+
+  /**
+   * Everything of a task that is sealed. One that does not open is given back until later, and does not count as tried: the key
+   * that is missing here may come back, and meanwhile the caller's other tasks can run.
+   * @throws ParleyError `tasks_unavailable`
+   */
+  async #open({ id, head, body, steps, answers }: ClaimedTask, hold: TaskHold) {
+    const { seals } = this.#desk;
+    const { store, leaseMs } = this.#options.tasks;
+    try {
+      for (const { answer } of answers) seals.open(id, "task-answer", answer);
+      const log = readLog(steps.map((step) => seals.open(id, "task-step", step)));
+      return { head: seals.openHead(id, head), body: seals.openBody(id, body), log };
+    } catch (error) {
+      await store.release(hold, leaseMs);
+      throw error;
     }
   }
 
@@ -234,7 +257,8 @@ export class TaskRunner implements Waker {
   }
 
   #report(error: unknown): void {
-    const code = (error as Partial<ParleyError>).code;
+    // An author's own store may throw anything, and nobody awaits what reports it.
+    const { code } = Object(error) as Partial<ParleyError>;
     this.#options.onEvent({
       type: "task_runner_failed",
       message: messageOf(error),

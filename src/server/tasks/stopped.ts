@@ -10,3 +10,7 @@ export class TaskStopped extends Error {
     this.why = why;
   }
 }
+
+export function isDrained({ reason }: AbortSignal): boolean {
+  return reason instanceof TaskStopped && reason.why === "drained";
+}
