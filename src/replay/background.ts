@@ -25,6 +25,12 @@ export function twiceInBackground(): ParleyError {
   return new ParleyError("duplicate_key", message, { details: { key: BACKGROUND_KEY } });
 }
 
+/** The flow went on in the request, or as a task that nobody waits for: what comes after it ran in the wrong place. */
+export function backgroundUnawaited(): ParleyError {
+  const message = 'The flow went on without awaiting flow.background(). Write "await" before it.';
+  return new ParleyError("unawaited_background", message, { details: { key: BACKGROUND_KEY } });
+}
+
 export function nowhereToRun(): ParleyError {
   const message =
     'flow.background() needs a tool, and createParley the option tasks. Say otherwise: "foreground" to go on without.';
