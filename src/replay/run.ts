@@ -145,6 +145,10 @@ export class Run<R> {
     return this.#end !== undefined;
   }
 
+  get replaying(): boolean {
+    return this.#order.next < this.#input.journal.length;
+  }
+
   #perform(key: string, operation: Operation, begin: (settler: Settler) => void): Promise<Json | undefined> {
     return new Promise((resolve, reject) => {
       if (!this.#use(key, operation)) return;
