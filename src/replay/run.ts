@@ -6,6 +6,7 @@ import { Questions } from "./asking.ts";
 import {
   BACKGROUND_KEY,
   backgroundUnawaited,
+  checkBackground,
   handedOver,
   nowhereToRun,
   TASKS_MISSING,
@@ -128,6 +129,8 @@ export class Run<R> {
     if (this.#asked.has(BACKGROUND_KEY)) this.#fail(twiceInBackground());
     const place = this.#input.background ?? "unsupported";
     const inTask = this.#perform(BACKGROUND_KEY, "background", (settler) => {
+      // In here, where it is known to have been asked for: one that nobody awaits must not be refused unheard.
+      checkBackground(options);
       if (place === "available") this.#handOver = options;
       else if (place === "here") this.#activities.note(BACKGROUND_KEY, true, settler);
       else if (options.otherwise === "foreground") this.#activities.note(BACKGROUND_KEY, false, settler);

@@ -303,15 +303,18 @@ describe("H12: flow.background() without an await", () => {
     expect(effects.done).toEqual([]);
   });
 
-  it("fails it in the foreground, too, and where a flow is played", async () => {
-    const wrong = tool("wrong", {}, async (_args, flow) => {
-      void flow.background({ otherwise: "foreground" });
-      return text("done");
-    });
-    const { wire } = await serve([wrong], { store: memoryTasks() });
-    wire.capabilities = {};
-    expect((await wire.call("wrong")).error).toMatchObject({ data: { reason: "unawaited_background" } });
-    await expect(playFlow(wrong)).rejects.toMatchObject({ data: { reason: "unawaited_background" } });
+  it("fails it in the foreground, too, and where a flow is played, also with options that are none", async () => {
+    const unawaited = { data: { reason: "unawaited_background" } };
+    for (const options of [{ otherwise: "foreground" }, { otherwise: "foreground", ttlMs: -1 }] as const) {
+      const wrong = tool("wrong", {}, async (_args, flow) => {
+        void flow.background(options);
+        return text("done");
+      });
+      const { wire } = await serve([wrong], { store: memoryTasks() });
+      wire.capabilities = {};
+      expect((await wire.call("wrong")).error).toMatchObject(unawaited);
+      await expect(playFlow(wrong)).rejects.toMatchObject(unawaited);
+    }
   });
 
   it("counts as awaited where it is raced or beside something, and a step beside it is the task's", async () => {
