@@ -14,6 +14,7 @@ export const ERROR_TABLE = {
   duplicate_key: "Two uses of one key in one run. Give each its own key; number keys in loops.",
   nested_step: "A question or step was used inside a step's function. Put it before or after the step.",
   unawaited_question: "A flow returned without awaiting a question. Await it: nobody was asked.",
+  unawaited_background: "A flow went on without awaiting flow.background(). Await it: no task was begun.",
   flow_diverged: "A run did not repeat what its journal records. Make the path stable or raise the flow's version.",
   question_unstable: "A question changed round after round. Take clocks, prices and randomness out of its text.",
   invalid_answer: "An answer stayed invalid after the allowed attempts.",

@@ -8,8 +8,8 @@ import type {
   Tool,
 } from "@modelcontextprotocol/server";
 import { ParleyError } from "../errors.ts";
+import { checkBackground } from "../replay/background.ts";
 import type { BackgroundOptions } from "../replay/types.ts";
-import { checkBackground } from "./time.ts";
 import type { Flow } from "./types.ts";
 
 type MaybePromise<T> = T | Promise<T>;

@@ -8,7 +8,7 @@ import { abortSignalOf, type RunSignal } from "../replay/signal.ts";
 import type { Principal } from "../state/index.ts";
 import { FlowPromise } from "./promise.ts";
 import { checkKey, confirmQuestion, formQuestion, rootsQuestion, sampleQuestion, urlQuestion } from "./questions.ts";
-import { checkBackground, waitOptions } from "./time.ts";
+import { checkProgress, waitOptions } from "./time.ts";
 import type { CapabilityName, Flow, OutcomeQuestions, Progress, Recorded, StepOptions, UrlQuestion } from "./types.ts";
 
 /** What the serving side knows about the request in hand. */
@@ -77,19 +77,20 @@ export function createFlow(asker: Asker, context: FlowContext): Flow {
         key,
         begin(key, () => asker.wait(key, waitOptions(key, done, options))),
       ),
-    background: (options = {}) => {
-      const handOver = () => {
-        checkBackground(options);
-        return asker.background(options);
-      };
-      return hand(BACKGROUND_KEY, begin(BACKGROUND_KEY, handOver));
-    },
+    background: (options = {}) =>
+      hand(
+        BACKGROUND_KEY,
+        begin(BACKGROUND_KEY, () => asker.background(options)),
+      ),
     supports: (capability) => supports(context.capabilities, capability),
-    progress: async (progress) => {
+    progress: (progress) => {
+      if (asker.over) return Promise.resolve();
+      // Thrown and not rejected: few await a report, and one that is wrong must not go unseen.
+      checkProgress(progress);
       // Values grow within a leg, and nothing follows its result (I2). A replayed flow reports anew, on a new leg.
-      if (asker.over || !(progress.progress > lastProgress)) return;
+      if (progress.progress <= lastProgress) return Promise.resolve();
       lastProgress = progress.progress;
-      await context.sendProgress(progress);
+      return context.sendProgress(progress);
     },
   };
   return new AuthorFlow(own, context, () => ({

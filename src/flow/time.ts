@@ -1,8 +1,8 @@
-/** What takes its time: waits, and the rest of a call as a task. */
+/** What takes its time: waits, and how far it is. */
 import { ParleyError } from "../errors.ts";
-import type { BackgroundOptions, WaitOptions } from "../replay/types.ts";
+import type { WaitOptions } from "../replay/types.ts";
 import { checkDurations } from "./questions.ts";
-import type { UntilOptions } from "./types.ts";
+import type { Progress, UntilOptions } from "./types.ts";
 
 /** @throws ParleyError `invalid_question` */
 export function waitOptions(key: string, until: WaitOptions["until"], options: UntilOptions): WaitOptions {
@@ -12,11 +12,9 @@ export function waitOptions(key: string, until: WaitOptions["until"], options: U
 }
 
 /** @throws ParleyError `configuration` */
-export function checkBackground({ ttlMs, pollIntervalMs, otherwise }: BackgroundOptions): void {
-  for (const [name, ms] of Object.entries({ ttlMs, pollIntervalMs })) {
-    if (ms === undefined || (Number.isSafeInteger(ms) && ms > 0)) continue;
-    throw new ParleyError("configuration", `flow.background: ${name} must be a whole number of ms, 1 or more.`);
-  }
-  if (otherwise === undefined || otherwise === "refuse" || otherwise === "foreground") return;
-  throw new ParleyError("configuration", 'flow.background: otherwise must be "refuse" or "foreground".');
+export function checkProgress(given: Progress): void {
+  const { progress, total = 0, message = "" } = Object(given) as Partial<Progress>;
+  if (Number.isFinite(progress) && Number.isFinite(total) && typeof message === "string") return;
+  const shape = "{ progress: number, total?: number, message?: string }";
+  throw new ParleyError("configuration", `flow.progress takes ${shape}, such as { progress: 1, message: "building" }.`);
 }

@@ -148,6 +148,10 @@ export interface Flow {
   readonly callId: string;
   /** Whether this request's client declared it (A12). */
   supports(capability: CapabilityName): boolean;
-  /** Tells the client how far this round is; a no-op when it did not ask for progress. */
+  /**
+   * Tells the client how far this round is; a no-op when it did not ask for progress. In a task it is the status message, and
+   * what is reported while recorded entries come back is old news and not said again.
+   * @throws ParleyError `configuration` for anything but `{ progress, total?, message? }`, at once.
+   */
   progress(progress: Progress): Promise<void>;
 }

@@ -11,6 +11,16 @@ export const BACKGROUND_KEY = "#background";
 /** What `-32021` names (H5). */
 export const TASKS_MISSING: ClientCapabilities = { extensions: { [TASKS_EXTENSION]: {} } };
 
+/** @throws ParleyError `configuration` */
+export function checkBackground({ ttlMs, pollIntervalMs, otherwise }: BackgroundOptions): void {
+  for (const [name, ms] of Object.entries({ ttlMs, pollIntervalMs })) {
+    if (ms === undefined || (Number.isSafeInteger(ms) && ms > 0)) continue;
+    throw new ParleyError("configuration", `flow.background: ${name} must be a whole number of ms, 1 or more.`);
+  }
+  if (otherwise === undefined || otherwise === "refuse" || otherwise === "foreground") return;
+  throw new ParleyError("configuration", 'flow.background: otherwise must be "refuse" or "foreground".');
+}
+
 export function handedOver(
   options: BackgroundOptions,
   journal: readonly Entry[],
@@ -23,6 +33,12 @@ export function handedOver(
 export function twiceInBackground(): ParleyError {
   const message = "flow.background() was used twice in one run: a flow is handed over once.";
   return new ParleyError("duplicate_key", message, { details: { key: BACKGROUND_KEY } });
+}
+
+/** The flow went on in the request, or as a task that nobody waits for: what comes after it ran in the wrong place. */
+export function backgroundUnawaited(): ParleyError {
+  const message = 'The flow went on without awaiting flow.background(). Write "await" before it.';
+  return new ParleyError("unawaited_background", message, { details: { key: BACKGROUND_KEY } });
 }
 
 export function nowhereToRun(): ParleyError {

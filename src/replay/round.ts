@@ -13,6 +13,8 @@ export interface Asker {
   background(options: BackgroundOptions): Promise<boolean>;
   /** The flow waits for `key`: what it was asked for matters. */
   awaited(key: string): void;
+  /** What was on record when the run began has not all come back: an earlier run has been where the flow is now. */
+  readonly replaying: boolean;
   /** The round has ended: whatever still runs is a stray. */
   readonly over: boolean;
 }

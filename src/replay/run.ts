@@ -3,7 +3,15 @@ import { type Entry, withoutVoids } from "../journal/entry.ts";
 import type { Json } from "../protocol/types.ts";
 import { Activities, type Settler, settleStep } from "./activities.ts";
 import { Questions } from "./asking.ts";
-import { BACKGROUND_KEY, handedOver, nowhereToRun, TASKS_MISSING, twiceInBackground } from "./background.ts";
+import {
+  BACKGROUND_KEY,
+  backgroundUnawaited,
+  checkBackground,
+  handedOver,
+  nowhereToRun,
+  TASKS_MISSING,
+  twiceInBackground,
+} from "./background.ts";
 import { duplicateKey, insideStep, leftBehind, otherKind, unawaited } from "./divergence.ts";
 import type { Outcome, Question } from "./question.ts";
 import { ReleaseOrder } from "./release.ts";
@@ -121,6 +129,8 @@ export class Run<R> {
     if (this.#asked.has(BACKGROUND_KEY)) this.#fail(twiceInBackground());
     const place = this.#input.background ?? "unsupported";
     const inTask = this.#perform(BACKGROUND_KEY, "background", (settler) => {
+      // In here, where it is known to have been asked for: one that nobody awaits must not be refused unheard.
+      checkBackground(options);
       if (place === "available") this.#handOver = options;
       else if (place === "here") this.#activities.note(BACKGROUND_KEY, true, settler);
       else if (options.otherwise === "foreground") this.#activities.note(BACKGROUND_KEY, false, settler);
@@ -136,6 +146,10 @@ export class Run<R> {
 
   get over(): boolean {
     return this.#end !== undefined;
+  }
+
+  get replaying(): boolean {
+    return this.#order.next < this.#input.journal.length;
   }
 
   #perform(key: string, operation: Operation, begin: (settler: Settler) => void): Promise<Json | undefined> {
@@ -187,13 +201,18 @@ export class Run<R> {
     this.#activities.start();
   }
 
-  /** New steps run once all that is recorded has been replayed, and never in a round that must fail anyway (A13). */
+  /**
+   * New steps run once all that is recorded has been replayed, and never in a round that must fail anyway (A13), nor in one
+   * that hands over: they are the task's.
+   */
   #mayStart(): boolean {
-    return this.#order.next === this.#journal.length && this.#questions.missing === 0 && !this.#input.signal.aborted;
+    const replayed = this.#order.next === this.#journal.length && this.#handOver === undefined;
+    return replayed && this.#questions.missing === 0 && !this.#input.signal.aborted;
   }
 
   #returned(value: R): void {
-    const loose = new Set([...this.#questions.open.keys()].filter((key) => !this.#awaited.has(key)));
+    const background = this.#asked.has(BACKGROUND_KEY) ? [BACKGROUND_KEY] : [];
+    const loose = new Set([...this.#questions.open.keys(), ...background].filter((key) => !this.#awaited.has(key)));
     // An `await` takes a microtask to look after what it is given: one that just lost a race may be between the two.
     if (loose.size > 0) Promise.resolve().then(() => this.#conclude(value, loose));
     else this.#conclude(value, loose);
@@ -207,6 +226,7 @@ export class Run<R> {
       if (this.#awaited.has(key) || !loose.has(key)) this.#input.onEvent({ type: "unawaited_question", key });
       else this.#fail(unawaited(key));
     }
+    if (loose.has(BACKGROUND_KEY) && !this.#awaited.has(BACKGROUND_KEY)) this.#fail(backgroundUnawaited());
     const missing = this.#unasked(this.#input.journal.length);
     if (missing.length > 0) this.#fail(leftBehind(missing, this.#input.journal, [...this.#asked]));
     else this.#finish({ kind: "returned", value });
@@ -279,6 +299,10 @@ export class Run<R> {
     if (running.size > 0 || this.#questions.busy || this.#order.busy) return "busy";
     if (this.#input.replay === "every-step" && this.#fresh) {
       return { kind: "settled", journal: withoutVoids(this.#journal, this.#input.journal) };
+    }
+    // By now an `await` would have been heard of: the flow has gone on, and what it waits for is for the task to do.
+    if (this.#handOver !== undefined && !this.#awaited.has(BACKGROUND_KEY)) {
+      return { kind: "failed", error: backgroundUnawaited() };
     }
     if (this.#stuckInReplay()) return "stuck";
     const asking = this.#questions.open.size + this.#questions.missing;

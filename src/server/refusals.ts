@@ -14,9 +14,15 @@ export function stateRefused(): ProtocolError {
   });
 }
 
-/** `-32021` with exactly what is missing (A13). */
+/** `-32021` with exactly what is missing (A13), and in words which mode or extension that is. */
 export function missingCapability(required: ClientCapabilities): ProtocolError {
-  return new MissingRequiredClientCapabilityError({ requiredCapabilities: required as Record<string, object> });
+  const requiredCapabilities = required as Record<string, object>;
+  const names = Object.entries(requiredCapabilities).map(([name, { ...members }]) => {
+    const inside = Object.keys(members).join(", ");
+    return inside === "" ? name : `${name} (${inside})`;
+  });
+  const message = `Missing required client capabilities: ${names.join(", ")}`;
+  return new MissingRequiredClientCapabilityError({ requiredCapabilities }, message);
 }
 
 export function unauthenticated(): ProtocolError {

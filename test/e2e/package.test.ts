@@ -124,6 +124,9 @@ describe("package", () => {
       "CHANGELOG.md",
     ])
       expect(files).toContain(file);
+    const linked = [...readFileSync("README.md", "utf8").matchAll(/\]\((docs\/[^)#]+)/g)].map(([, path]) => path);
+    expect(linked.length).toBeGreaterThan(5);
+    expect(files).toEqual(expect.arrayContaining(linked));
     expect(files.filter((file) => /^(src|test|bench|examples)\//.test(file))).toEqual([]);
   });
 });

@@ -366,3 +366,90 @@ describe("a question that is asked again (H24)", () => {
     expect(inputRequests["size~2"]).toEqual((asked["inputRequests"] as Wire)["size~2"]);
   });
 });
+
+describe("H31: what a task said of itself", () => {
+  /** A store that counts what was written to it. */
+  function counted(store: TaskStore) {
+    const count = { settled: 0, noted: 0 };
+    const own: TaskStore = {
+      ...store,
+      settle: (hold, settlement) => store.settle(hold, settlement).finally(() => count.settled++),
+      renew: (hold, leaseMs, note) =>
+        store.renew(hold, leaseMs, note).finally(() => {
+          if (note !== undefined) count.noted++;
+        }),
+    };
+    return { store: own, count };
+  }
+
+  it("stays while it waits, when the step beside its question has ended", async () => {
+    const work = new Work();
+    const { store, count } = counted(memoryTasks());
+    const { wire } = await serve(async (flow) => {
+      const both = Promise.all([flow.confirm("ok", "Ok?"), work.long(flow, "test")]);
+      await flow.progress({ progress: 1, message: "testing" });
+      return both;
+    }, store);
+    const id = await wire.begin("job");
+    const asks = (task: Wire) => task["status"] === "input_required" && task["statusMessage"] === "testing";
+    await wire.when(id, asks);
+    await work.finish("test");
+    await until(() => count.settled === 1 || undefined);
+    expect((await wire.get(id)).result).toMatchObject({ status: "input_required", statusMessage: "testing" });
+    await wire.update(id, { ok: yes });
+    expect(valueIn(await wire.ended(id))).toEqual([true, "test"]);
+  });
+
+  it("is not said again by a run that replays it", async () => {
+    const work = new Work();
+    const { wire } = await serve(
+      async (flow) => {
+        await flow.progress({ progress: 1, message: "one" });
+        await work.short(flow, "first");
+        await flow.progress({ progress: 2, message: "two" });
+        const ok = await flow.confirm("ok", "Ok?");
+        await flow.progress({ progress: 3, message: "three" });
+        await work.long(flow, "last");
+        return ok;
+      },
+      memoryTasks(),
+      {},
+      { leaseMs: 300_000 },
+    );
+    const id = await wire.begin("job");
+    const asked = await wire.when(id, ({ status }) => status === "input_required");
+    expect(asked["statusMessage"]).toBe("two");
+    await wire.update(id, { ok: yes });
+    await work.runs("last");
+    // The first that a run says is told at once, what follows within a quarter of a second with the next beat: too late here.
+    const seen = new Set<unknown>();
+    await wire.when(id, ({ statusMessage }) => seen.add(statusMessage).has("three"));
+    expect([...seen]).not.toContain("one");
+    await work.finish("last");
+    await wire.ended(id);
+  });
+
+  it("is kept by a run that takes over", async () => {
+    const work = new Work();
+    const kept = memoryTasks();
+    const handler = async (flow: Flow) => {
+      await flow.progress({ progress: 1, message: "one" });
+      await work.short(flow, "first");
+      return Promise.all([flow.confirm("ok", "Ok?"), work.long(flow, "last")]);
+    };
+    const { store, die } = mortal(kept);
+    const first = await serve(handler, store, {}, { leaseMs: 150, lookMs: 20 });
+    closers.pop();
+    const id = await first.wire.begin("job");
+    const asks = (task: Wire) => task["status"] === "input_required" && task["statusMessage"] === "one";
+    await first.wire.when(id, asks);
+    die();
+    const after = counted(kept);
+    const second = await serve(handler, after.store, {}, { leaseMs: 150, lookMs: 20 });
+    await until(() => after.count.noted > 0 || undefined);
+    expect((await second.wire.get(id)).result).toMatchObject({ status: "input_required", statusMessage: "one" });
+    await second.wire.update(id, { ok: yes });
+    await work.finish("last");
+    expect(valueIn(await second.wire.ended(id))).toEqual([true, "last"]);
+  });
+});

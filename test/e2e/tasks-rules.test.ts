@@ -114,6 +114,7 @@ describe.each(MOUNTS)("tasks at the wire, on the %s mount", (mount) => {
     const refused = await plain.call("asks");
     expect([refused.status, refused.error?.code]).toEqual([400, -32021]);
     expect(refused.error?.data).toEqual({ requiredCapabilities: TASKS });
+    expect(refused.error?.message).toContain("extensions (io.modelcontextprotocol/tasks)");
     const { result } = await plain.call("either");
     expect([result?.["resultType"], textIn(result)]).toEqual(["complete", "done"]);
     expect(ran).toEqual([]);

@@ -19,6 +19,7 @@ import {
 import { memoryLedger } from "../../src/ledger/memory.ts";
 import { memoryTasks } from "../../src/tasks/memory.ts";
 import { sqliteTasks } from "../../src/tasks/sqlite.ts";
+import { playFlow } from "../../src/testing.ts";
 import { serveFlows } from "../helpers/mounts.ts";
 import { EVERYTHING, mortal, TASKS, TaskWire, textIn, yes } from "../helpers/tasks.ts";
 import { until } from "../helpers/until.ts";
@@ -272,6 +273,59 @@ describe("a task and its store", () => {
       code: -32603,
       data: { reason: "tasks_unavailable" },
     });
+  });
+});
+
+describe("H12: flow.background() without an await", () => {
+  it.each<[string, (flow: Flow, effects: Effects) => unknown]>([
+    ["returns", () => undefined],
+    ["goes on to a step", (flow, effects) => effects.step(flow, "work")],
+    ["goes on to a question", (flow) => flow.confirm("ok", "Ok?")],
+    ["goes on to a wait", (flow) => flow.until("word", () => true)],
+    ["goes on to something else", () => new Promise((resolve) => setTimeout(resolve, 20))],
+  ])("fails a call that %s, and nothing behind it has run", async (_, then) => {
+    const effects = new Effects();
+    const right = tool("right", {}, async (_args, flow) => {
+      await flow.background();
+      await then(flow, new Effects());
+      return text("done");
+    });
+    const wrong = tool("wrong", {}, async (_args, flow) => {
+      void flow.background();
+      await then(flow, effects);
+      return text("done");
+    });
+    const { wire } = await serve([right, wrong], { store: memoryTasks() });
+    await wire.begin("right");
+    const { error } = await wire.call("wrong");
+    expect(error).toMatchObject({ code: -32603, data: { reason: "unawaited_background" } });
+    expect(error?.message).toContain('Write "await" before it');
+    expect(effects.done).toEqual([]);
+  });
+
+  it("fails it in the foreground, too, and where a flow is played, also with options that are none", async () => {
+    const unawaited = { data: { reason: "unawaited_background" } };
+    for (const options of [{ otherwise: "foreground" }, { otherwise: "foreground", ttlMs: -1 }] as const) {
+      const wrong = tool("wrong", {}, async (_args, flow) => {
+        void flow.background(options);
+        return text("done");
+      });
+      const { wire } = await serve([wrong], { store: memoryTasks() });
+      wire.capabilities = {};
+      expect((await wire.call("wrong")).error).toMatchObject(unawaited);
+      await expect(playFlow(wrong)).rejects.toMatchObject(unawaited);
+    }
+  });
+
+  it("counts as awaited where it is raced or beside something, and a step beside it is the task's", async () => {
+    const effects = new Effects();
+    const beside = tool("beside", {}, async (_args, flow) => {
+      await Promise.all([flow.background(), effects.step(flow, "work")]);
+      return text(effects.done.join());
+    });
+    const { wire } = await serve([beside], { store: { ...memoryTasks(), claim: async () => undefined } });
+    await wire.begin("beside");
+    expect(effects.done).toEqual([]);
   });
 });
 

@@ -190,6 +190,28 @@ describe("no crash", () => {
     expect(unhandled).toEqual([]);
   });
 
+  it.each<[string, unknown]>([
+    ["a text", "building"],
+    ["nothing", undefined],
+    ["no number", { message: "building" }],
+    ["a number that is none", { progress: Number.NaN }],
+    ["a total that is no number", { progress: 1, total: "3" }],
+    ["a message that is no text", { progress: 1, message: 3 }],
+  ])("H31 a report of progress that is %s is refused, awaited or not", async (_, wrong) => {
+    for (const awaited of [true, false]) {
+      const report = (given: unknown) =>
+        flowOf(async (flow) => {
+          const said = flow.progress(given as { progress: number });
+          if (awaited) await said;
+          return "end";
+        });
+      const right = { progress: 1, total: 2, message: "half" };
+      expect(textOf((await playFlow(report(right))).result)).toBe("end");
+      const refused = { code: "configuration", message: expect.stringContaining("{ progress: number") };
+      await expect(playFlow(report(wrong))).rejects.toMatchObject(refused);
+    }
+  });
+
   it("I2 nothing is reported after the round is over", async () => {
     const sent: number[] = [];
     const busy = flowOf(async (flow) => {

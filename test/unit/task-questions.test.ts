@@ -40,7 +40,7 @@ async function shown() {
     onSaid: () => {},
   });
   const questions = new TaskQuestions(
-    { id: task.id, body, pending: [], asked: undefined, attempt: 1, answers: [] },
+    { id: task.id, body, pending: [], asked: undefined, attempt: 1, answers: [], message: undefined },
     { store: counted, lease, seals, clock, now: () => 0, lookMs: 1_000 },
   );
   const taken: unknown[] = [];

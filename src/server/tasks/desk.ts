@@ -9,7 +9,7 @@ import type { StoredTask } from "../../tasks/contract.ts";
 import { createVault } from "../vault.ts";
 import { createTaskIds, kindOf, ownerOf, rowId } from "./identity.ts";
 import type { ResolvedTasks } from "./options.ts";
-import { type TaskBody, type TaskHead, type TaskNote, TaskSeals } from "./record.ts";
+import { type TaskBody, type TaskHead, TaskSeals } from "./record.ts";
 import { endOf, type OpenedTask, outstanding, viewOf } from "./view.ts";
 
 /** What the desk needs of the server's options. */
@@ -142,7 +142,7 @@ export class TaskDesk {
   }
 
   #open(id: string, stored: StoredTask): OpenedTask {
-    const note = stored.note && (JSON.parse(this.seals.open(id, "task-note", stored.note)) as TaskNote);
+    const note = stored.note && this.seals.openNote(id, stored.note);
     const { seals } = this;
     return { stored, head: seals.openHead(id, stored.head), body: seals.openBody(id, stored.body), note };
   }

@@ -25,6 +25,8 @@ export interface TaskQuestionsInput {
   /** 1, or more after a take-over: then what is shown is what an earlier attempt said. */
   readonly attempt: number;
   readonly answers: readonly TaskAnswer[];
+  /** What earlier runs, and earlier attempts at this one, last said of themselves. */
+  readonly message: string | undefined;
 }
 
 interface Surroundings {
@@ -58,14 +60,20 @@ export class TaskQuestions implements LiveQuestions {
   #again = false;
   #note: Uint8Array | undefined;
 
-  constructor({ id, body, pending, asked, attempt, answers }: TaskQuestionsInput, around: Surroundings) {
+  constructor({ id, body, pending, asked, attempt, answers, message }: TaskQuestionsInput, around: Surroundings) {
     this.#id = id;
     this.#around = around;
     this.#asked = asked ?? body;
     this.#pending = new Map(pending.map((one) => [one.key, one]));
     this.#open = this.#asked.put;
+    this.#message = message;
     this.#shown = attempt === 1 ? keysOf(body.put) : undefined;
     this.#unseal(answers);
+  }
+
+  /** How far the run, or one before it, was when it last said so. */
+  get message(): string | undefined {
+    return this.#message;
   }
 
   get pending(): readonly Pending[] {
@@ -105,8 +113,9 @@ export class TaskQuestions implements LiveQuestions {
     };
   }
 
-  /** Shows how far the run is. */
+  /** Shows how far the run is, where that is news. */
   progress(message: string): void {
+    if (message === this.#message) return;
     this.#message = message;
     this.#say(false);
   }

@@ -41,6 +41,8 @@ export interface TaskBody {
   /** Every key that was ever put. */
   readonly used: readonly string[];
   readonly updatedAt: number;
+  /** What its runs last said of themselves. */
+  readonly message?: string;
   readonly end?: TaskEnd;
 }
 
@@ -82,6 +84,10 @@ export class TaskSeals {
     const decoded = decodeState(String(state));
     if (decoded === undefined) throw asTasksUnavailable("A task of the store was written by another release.");
     return { ...rest, state: decoded.state };
+  }
+
+  openNote(id: string, bytes: Uint8Array): TaskNote {
+    return JSON.parse(this.open(id, "task-note", bytes)) as TaskNote;
   }
 
   seal(id: string, part: Part, text: string): Uint8Array {

@@ -57,7 +57,9 @@ export async function runTask(input: TaskRunInput, options: RunnerOptions): Prom
     async (asker) => {
       const args = await toolArguments(entryOf(flow), head.params["arguments"]);
       const { capabilities, caller } = head;
-      const sendProgress = async (progress: Progress) => questions.progress(textOf(progress));
+      const sendProgress = async (progress: Progress) => {
+        if (!asker.replaying) questions.progress(textOf(progress));
+      };
       const own = createFlow(asker, { signal, caller, round, callId, capabilities, sendProgress });
       const result = await flow.run(args, own);
       if (isObject(result)) await checkOutput(entryOf(flow), result);
@@ -140,9 +142,15 @@ function conclude(
       const asked = asking.assign(requests, pending);
       const round = state.round + (questions > 0 ? 1 : 0);
       const waits = pending.filter(({ kind }) => kind === "wait");
+      const { message } = asking;
       const waitedMs = options.now() - Math.max(...waits.map(({ sinceMs = 0 }) => sinceMs));
       return {
-        body: { ...asked, state: { ...state, round, journal, pending }, updatedAt: options.now() },
+        body: {
+          ...asked,
+          state: { ...state, round, journal, pending },
+          updatedAt: options.now(),
+          ...(message !== undefined && { message }),
+        },
         phase: waits.length > 0 ? "ready" : "waiting",
         ...(waits.length > 0 && {
           wakeMs: Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, Math.ceil(waitedMs / 20))),

@@ -175,8 +175,9 @@ export class TaskRunner implements Waker {
       // One that was given back did not count, but what it recorded is not this one's.
       const attempt = Math.max(claimed.attempt, lastAttempt + 1, log.asked === undefined ? 1 : 2);
       const pending = startsOver ? [] : [...state.pending, ...(log.asked?.pending ?? [])];
+      const message = (attempt > 1 ? await this.#said(id) : undefined) ?? body.message;
       const questions = new TaskQuestions(
-        { id, body, pending, asked: log.asked, attempt, answers: claimed.answers },
+        { id, body, pending, asked: log.asked, attempt, answers: claimed.answers, message },
         { store, lease, seals, clock: holdClock, now, lookMs },
       );
       this.#questions.set(id, questions);
@@ -233,6 +234,12 @@ export class TaskRunner implements Waker {
       await store.release(hold, leaseMs);
       throw error;
     }
+  }
+
+  /** What an earlier attempt at this run last said of itself: the next one does not repeat what it replays. */
+  async #said(id: string): Promise<string | undefined> {
+    const note = (await this.#options.tasks.store.read(id))?.note;
+    return note && this.#desk.seals.openNote(id, note).message;
   }
 
   async #settle(hold: TaskHold, { body, phase, wakeMs }: TaskRunEnd): Promise<void> {

@@ -41,7 +41,7 @@ export function viewOf(task: OpenedTask): DetailedTask {
   const end = endOf(task);
   if (end !== undefined) return { ...base(task, end.status, messageOfEnd(end)), ...partOf(end) };
   const open = outstanding(task);
-  const message = task.stored.cancelled ? "Cancellation was requested" : task.note?.message;
+  const message = task.stored.cancelled ? "Cancellation was requested" : (task.note?.message ?? task.body.message);
   if (open.length === 0) return base(task, "working", message);
   const inputRequests = Object.fromEntries(open.map(({ wireKey, request }) => [wireKey, request]));
   return { ...base(task, "input_required", message), inputRequests };
