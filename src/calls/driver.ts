@@ -186,6 +186,7 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
       round: record.round,
       ...(Number.isFinite(answerBy) && { answerBy }),
       ...(repeated && { repeated }),
+      ...(record.startedOver && { startedOver: true }),
     };
   }
 

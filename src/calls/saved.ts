@@ -23,6 +23,8 @@ export interface CallRecord {
   readonly endBy: number | undefined;
   round: number;
   restarted: boolean;
+  /** Since the restart nothing was answered: who is asked now is told why. */
+  startedOver: boolean;
   requestState: string | undefined;
   requests: ReadonlyMap<string, InputRequest>;
   answers: Map<string, InputResponse>;
@@ -56,6 +58,8 @@ export interface SavedCall {
   readonly capabilities: ClientCapabilities;
   readonly round: number;
   readonly restarted: boolean;
+  /** See {@link CallRecord.startedOver}. */
+  readonly startedOver?: boolean;
   readonly requestState?: string;
   readonly questions: Readonly<Record<string, InputRequest>>;
   readonly answers: Readonly<Record<string, InputResponse>>;
@@ -78,6 +82,7 @@ export function saveCall(server: string, record: CallRecord): SavedCall {
     capabilities,
     round,
     restarted,
+    ...(record.startedOver && { startedOver: true }),
     ...(requestState !== undefined && { requestState }),
     questions: Object.fromEntries(record.requests),
     answers: Object.fromEntries(record.answers),
@@ -131,7 +136,8 @@ export function readSaved(saved: unknown, options: SavedRules): CallRecord {
     capabilities,
     endBy: field("endBy", "must be a time", optional(isTime)),
     round: field("round", "must be a positive integer", (member) => Number.isSafeInteger(member) && Number(member) > 0),
-    restarted: field("restarted", "must be a boolean", (member) => typeof member === "boolean"),
+    restarted: field("restarted", "must be a boolean", isBoolean),
+    startedOver: field("startedOver", "must be a boolean", optional(isBoolean)) === true,
     requestState,
     requests,
     answers: new Map(answers.map(([key, answer]) => [key, readAnswer(key, requests.get(key), answer)])),
@@ -173,6 +179,7 @@ function parse(saved: unknown): unknown {
 
 const CALL_ID = /^[0-9a-f]{32}$/;
 const isTime = (member: unknown): boolean => Number.isFinite(member) && Number(member) >= 0;
+const isBoolean = (member: unknown): member is boolean => typeof member === "boolean";
 const isString = (member: unknown): member is string => typeof member === "string";
 const isStringMap = (member: unknown): boolean => isObject(member) && Object.values(member).every(isString);
 const isTask = (member: unknown): boolean =>

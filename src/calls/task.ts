@@ -138,7 +138,7 @@ async function sendAnswers(core: CallCore, task: TaskRecord, outageMs: number): 
   const inputResponses = Object.fromEntries(record.answers);
   await send(core, "tasks/update", { taskId: task.taskId, inputResponses }, outageMs);
   for (const key of answered) task.answered.add(key);
-  Object.assign(record, { requests: new Map(), answers: new Map() });
+  Object.assign(record, { requests: new Map(), answers: new Map(), startedOver: false });
 }
 
 /** H23: what was answered is not put again, though the server may show it for a while (H27). */

@@ -93,6 +93,8 @@ export type HistoryItem = { readonly at: number; readonly round: number } & (
   | { readonly type: "asked"; readonly questions: readonly Safe[] }
   | { readonly type: "decided"; readonly question: Safe; readonly action: Decision["action"]; readonly by: Decider }
   | { readonly type: "sent" }
+  /** The server refused what was answered, and the call started over. */
+  | { readonly type: "started_over" }
   | { readonly type: "waiting_on_server" }
   | { readonly type: "resumed" }
   /** The server goes on with it as a task. */

@@ -210,6 +210,8 @@ export class Carrier {
     };
     if (event.type === "leg" && event.answered.length > 0) {
       write((call) => (call.history.at(-1)?.type === "sent" ? call : withEvent(call, at, { type: "sent" })));
+    } else if (event.type === "restarted") {
+      write((call) => withEvent(call, at, { type: "started_over" }));
     } else if (event.type === "interim" && event.questions.length === 0 && run.driver !== undefined) {
       // Taken now: by the time it is written the driver may have moved on.
       const saved = run.driver.toJSON();

@@ -245,6 +245,21 @@ describe("inbox in trouble", () => {
     expect((await page.until(call.id, over)).state).toBe("complete");
   });
 
+  it("L13: a state that is refused starts the call over, and the person who is asked again is told why", async () => {
+    const { browser, server } = await world();
+    const page = await browser();
+    const call = await page.asked("desk", "confirm");
+    expect(call.questions[0]?.view.startedOver).toBeUndefined();
+    server.knobs.refuse = true;
+    await page.decide(call, yes);
+    const again = await page.until(call.id, ({ state, round }) => state === "waiting" && round > 1);
+    expect(types(again)).toEqual(["started", "asked", "decided", "sent", "started_over", "asked"]);
+    expect(again.questions[0]?.view.startedOver).toBe(true);
+    await page.decide(again, yes);
+    expect((await page.until(call.id, over)).state).toBe("complete");
+    expect(server.legs.map(answersOf)).toEqual([undefined, { ok: yes }, undefined, { ok: yes }]);
+  });
+
   it("B45: a full store refuses a new call before anything is sent", async () => {
     const { browser, server } = await world({ store: memoryPending({ maxCalls: 1 }) });
     const page = await browser();
