@@ -42,6 +42,8 @@ export interface TaskRecord {
   status: string;
   statusMessage: string | undefined;
   ttlMs: number | null | undefined;
+  /** Its server could not be reached when it was last looked for. */
+  isOut: boolean;
   /** Keys that were answered: each is answered once, however often it is seen (H23). */
   readonly answered: Set<string>;
 }
@@ -148,6 +150,7 @@ export function readSaved(saved: unknown, options: SavedRules): CallRecord {
       status: "working",
       statusMessage: undefined,
       ttlMs: undefined,
+      isOut: false,
       answered: new Set(task.answered),
     },
   };

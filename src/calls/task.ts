@@ -43,6 +43,7 @@ export function adoptTask(core: CallCore, raw: Readonly<Record<string, unknown>>
     status: "",
     statusMessage: undefined,
     ttlMs: undefined,
+    isOut: false,
     answered: new Set<string>(),
   };
   // The keys of its questions are its own (H24), and the rounds before it are over (H34).
@@ -168,9 +169,15 @@ function see(
   if (Number.isSafeInteger(pollIntervalMs) && Number(pollIntervalMs) > 0) task.pollIntervalMs = Number(pollIntervalMs);
   const message = typeof statusMessage === "string" ? statusMessage : undefined;
   const word = typeof status === "string" ? status : "unknown";
-  if (task.status === word && task.statusMessage === message) return;
-  Object.assign(task, { status: word, statusMessage: message });
-  core.emit({ type: "task", status: task.status, ...(message !== undefined && { statusMessage: message }) });
+  const back = task.isOut;
+  if (task.status === word && task.statusMessage === message && !back) return;
+  Object.assign(task, { status: word, statusMessage: message, isOut: false });
+  core.emit({
+    type: "task",
+    status: task.status,
+    ...(message !== undefined && { statusMessage: message }),
+    ...(back && { back }),
+  });
 }
 
 /** One request, sent again when its response was lost, and for `outageMs` while the server is out: each of the three can be. */
@@ -204,6 +211,7 @@ async function send(
       const patient = options.clock.now() - lostAt < outageMs && (gone || isOutage(error));
       if (!patient && (!gone || lost >= options.resendLostLegs)) throw gone ? (error.cause ?? error) : error;
       core.emit({ type: "resent", attempt: lost + 1 });
+      if (core.record.task !== undefined) core.record.task.isOut = true;
       const pauseMs = Math.max(core.record.task?.pollIntervalMs ?? POLL_MS, RESEND_MS);
       await within(options.clock, core.end, [core.totalLimit], (signal) => pause(options.clock, pauseMs, signal));
     }

@@ -267,6 +267,10 @@ test("H19, B24: a server that is away for a while costs a task nothing; one that
   const looks = () => methods(peer.requests).filter((method) => method === "tasks/get").length;
   await settle();
   expect(looks()).toBeGreaterThan(1);
+  const words = () => peer.events.filter(({ type }) => type === "task").map((event) => Object(event).back);
+  expect(words(), "its first word says that it is back").toEqual([undefined, true]);
+  await clock.pass(5_000);
+  expect(words()).toHaveLength(2);
   away = true;
   for (let second = 0; second < 70; second++) await clock.pass(1_000);
   expect(await ended).toBeInstanceOf(TypeError);
