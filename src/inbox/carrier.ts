@@ -304,7 +304,8 @@ export class Carrier {
     const pause = sent ? ({ type: "lost" } as const) : ({ type: "unreachable", at: at + retryMs } as const);
     await this.#claims.change(call.id, (one) => {
       const paused: PendingCall = { ...one, pause, problem };
-      return one.pause === undefined ? withEvent(paused, at, { type: "waiting_on_server" }) : paused;
+      const isKnown = one.pause?.type === "unreachable" || one.pause?.type === "lost";
+      return isKnown ? paused : withEvent(paused, at, { type: "unreachable" });
     });
   }
 }

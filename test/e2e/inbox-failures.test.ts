@@ -218,7 +218,9 @@ describe("inbox in trouble", () => {
     await page.decide(call, yes);
     const stuck = await page.until(call.id, ({ problem }) => problem !== undefined);
     expect(stuck).toMatchObject({ state: "sending", waitingOnServer: true });
-    expect(stuck.problem).toContain("ECONNREFUSED");
+    expect(stuck.problem).toMatch(/^"desk" cannot be reached: .*ECONNREFUSED/);
+    expect(stuck.unreachable?.at).toBeGreaterThan(stuck.startedAt);
+    expect(types(stuck).at(-1)).toBe("unreachable");
     const again = await handServer(port);
     onTestFinished(() => again.close());
     expect(await page.until(call.id, over)).toMatchObject({ state: "complete" });
@@ -232,7 +234,8 @@ describe("inbox in trouble", () => {
     server.knobs.cut = true;
     await page.decide(call, yes);
     const stuck = await page.until(call.id, ({ problem }) => problem !== undefined);
-    expect(stuck).toMatchObject({ state: "sending", waitingOnServer: true });
+    expect(stuck).toMatchObject({ state: "sending", waitingOnServer: true, unreachable: {} });
+    expect(stuck.unreachable, "not by itself").not.toHaveProperty("at");
     const sent = server.legs.length;
     server.knobs.cut = false;
     // Anything else that takes turns: were it sent again by itself, it would be by then.

@@ -61,6 +61,8 @@ function What({ item }: { item: HistoryItem }) {
       return <>{STARTED_OVER}</>;
     case "waiting_on_server":
       return <>The server waits for something that happens elsewhere.</>;
+    case "unreachable":
+      return <>The server could not be reached, or did not answer.</>;
     case "resumed":
       return <>The inbox was restarted and took the call up again.</>;
     case "task":
