@@ -38,6 +38,8 @@ export interface CallRecord {
 /** A task as its client remembers it. */
 export interface TaskRecord {
   readonly taskId: string;
+  /** When this side heard of it first; a call that an older version saved does not know. */
+  readonly since: number | undefined;
   pollIntervalMs: number;
   status: string;
   statusMessage: string | undefined;
@@ -69,7 +71,13 @@ export interface SavedCall {
   readonly answerBy?: number;
   readonly endBy?: number;
   /** The task that the call became (H19). */
-  readonly task?: { readonly taskId: string; readonly pollIntervalMs: number; readonly answered: readonly string[] };
+  readonly task?: {
+    readonly taskId: string;
+    readonly since?: number;
+    readonly ttlMs?: number | null;
+    readonly pollIntervalMs: number;
+    readonly answered: readonly string[];
+  };
 }
 
 export function saveCall(server: string, record: CallRecord): SavedCall {
@@ -92,7 +100,13 @@ export function saveCall(server: string, record: CallRecord): SavedCall {
     ...(answerBy !== undefined && { answerBy }),
     ...(endBy !== undefined && { endBy }),
     ...(task !== undefined && {
-      task: { taskId: task.taskId, pollIntervalMs: task.pollIntervalMs, answered: [...task.answered] },
+      task: {
+        taskId: task.taskId,
+        ...(task.since !== undefined && { since: task.since }),
+        ...(task.ttlMs !== undefined && { ttlMs: task.ttlMs }),
+        pollIntervalMs: task.pollIntervalMs,
+        answered: [...task.answered],
+      },
     }),
   });
 }
@@ -146,10 +160,12 @@ export function readSaved(saved: unknown, options: SavedRules): CallRecord {
     acceptedUrls: new Map(Object.entries(acceptedUrls)),
     answerBy: field("answerBy", "must be a time", optional(isTime)),
     task: task && {
-      ...task,
+      taskId: task.taskId,
+      since: task.since,
+      ttlMs: task.ttlMs,
+      pollIntervalMs: task.pollIntervalMs,
       status: "working",
       statusMessage: undefined,
-      ttlMs: undefined,
       isOut: false,
       answered: new Set(task.answered),
     },
@@ -189,6 +205,8 @@ const isTask = (member: unknown): boolean =>
   isObject(member) &&
   isString(member["taskId"]) &&
   isTime(member["pollIntervalMs"]) &&
+  optional(isTime)(member["since"]) &&
+  (member["ttlMs"] === null || optional(isTime)(member["ttlMs"])) &&
   Array.isArray(member["answered"]) &&
   member["answered"].every(isString);
 const optional =

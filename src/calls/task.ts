@@ -39,6 +39,7 @@ export function adoptTask(core: CallCore, raw: Readonly<Record<string, unknown>>
   if (why !== undefined) throw core.error("invalid_result", `"${setting.options.server}" broke section H: ${why}.`);
   const task = {
     taskId: String(taskId),
+    since: setting.options.clock.now(),
     pollIntervalMs: POLL_MS,
     status: "",
     statusMessage: undefined,

@@ -283,7 +283,8 @@ test("H19: a saved call goes on with its task in another process, and asks what 
   const open = await first.calls({ responders: asked().responders }).open("tools/call", { name });
   open.answer("a", accept());
   const saved = JSON.stringify(open);
-  expect(JSON.parse(saved).task).toEqual({ taskId: ID, pollIntervalMs: 7, answered: [] });
+  const kept = { taskId: ID, since: expect.any(Number), ttlMs: null, pollIntervalMs: 7, answered: [] };
+  expect(JSON.parse(saved).task).toEqual(kept);
   const second = await scripted(
     server([], [now("input_required", { inputRequests: { a: form(), b: form() } }), completed]),
   );
@@ -299,6 +300,8 @@ test.each([
   ["no id", { taskId: 1 }],
   ["no list of answered keys", { answered: "a" }],
   ["a negative interval", { pollIntervalMs: -1 }],
+  ["a beginning that is no time", { since: "today" }],
+  ["a life that is no time", { ttlMs: -1 }],
 ])("refuses to resume a task with %s", async (_what, wrong) => {
   const peer = await scripted(server([begun()], [now("input_required", { inputRequests: { a: form() } })]));
   const calls = peer.calls({ responders: asked().responders });
@@ -325,6 +328,50 @@ test("A11, B18: what a task asks is checked like what a round asks, before anybo
   const { keys, responders } = asked();
   await expect(peer.calls({ responders }).callTool({ name })).rejects.toMatchObject({ code: "invalid_interim" });
   expect(keys).toEqual([]);
+});
+
+test("H20: a question of a task waits until its task ends, or as long as the host waits, whichever is sooner", async () => {
+  const day = 86_400_000;
+  const question = (ttlMs: number | null) => now("input_required", { inputRequests: { a: form() }, ttlMs });
+  for (const [ttlMs, humanTimeoutMs, waits] of [
+    [day, 7 * day, day],
+    [day, 1_000, 1_000],
+    [null, 7 * day, 7 * day],
+  ] as const) {
+    const clock = new HandClock();
+    const told: (number | undefined)[] = [];
+    const responders = {
+      form: async (_params: unknown, { answerBy }: { answerBy?: number }) => {
+        told.push(answerBy);
+        return accept();
+      },
+    };
+    const peer = await scripted(server([begun({ ttlMs })], [question(ttlMs), completed]));
+    const startedAt = clock.now();
+    await peer.calls({ clock, humanTimeoutMs, responders }).callTool({ name });
+    expect(told).toEqual([startedAt + waits]);
+  }
+});
+
+test("H20: nobody is asked longer than the task lives, nor in another process", async () => {
+  const clock = new HandClock();
+  const question = now("input_required", { inputRequests: { a: form() }, ttlMs: 60_000 });
+  const peer = await scripted(server([begun({ ttlMs: 60_000 })], [now("working", { ttlMs: 60_000 }), question]));
+  const responders = { form: () => new Promise<never>(() => {}) };
+  const calls = peer.calls({ clock, responders, followTasks: false });
+  const call = await calls.open("tools/call", { name });
+  const saved = JSON.stringify(call);
+  call.leave();
+  await clock.pass(30_000);
+  const ended = calls
+    .resume(saved)
+    .run()
+    .catch((error: unknown) => error);
+  await clock.pass(29_999);
+  expect(peer.events.map(({ type }) => type)).toContain("question");
+  expect(peer.events.map(({ type }) => type)).not.toContain("failed");
+  await clock.pass(1);
+  expect(await ended).toMatchObject({ code: "human_timeout" });
 });
 
 test("H37: a task's method that answers as a round would has no result", async () => {
