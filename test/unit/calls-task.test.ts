@@ -218,6 +218,14 @@ test("H19: a call that is let go of leaves its task running, and goes on where i
   await expect(running).resolves.toMatchObject({ content: [{ text: "built" }] });
 });
 
+test("H19: a call is saved before it is let go of, and says so afterwards", async () => {
+  const peer = await scripted(server([begun()], [now("working")]));
+  const call = await peer.calls({ followTasks: false }).open("tools/call", { name });
+  expect(call.toJSON().task?.taskId).toBe(ID);
+  call.leave();
+  expect(() => call.toJSON()).toThrow(/let go of: save it before leave\(\)/);
+});
+
 test("H19: without followTasks a call comes back once it is a task, and then after each exchange", async () => {
   const asks = now("input_required", { inputRequests: { a: form() } });
   const peer = await scripted(server([begun({ ttlMs: 60_000 })], [now("working"), asks, asks, completed]));
