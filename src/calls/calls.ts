@@ -73,6 +73,7 @@ export function createCalls(client: Client, options: CallsOptions): Calls {
       endBy: Number.isFinite(totalTimeoutMs) ? clock.now() + totalTimeoutMs : undefined,
       round: 0,
       restarted: false,
+      startedOver: false,
       requestState: undefined,
       requests: new Map(),
       answers: new Map(),

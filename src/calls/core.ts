@@ -81,8 +81,16 @@ export class CallCore {
       if (answer?.action === "accept") record.acceptedUrls.set(key, (request.params as { url: string }).url);
       else record.acceptedUrls.delete(key);
     }
-    const answerBy = Number.isFinite(humanTimeoutMs) ? clock.now() + humanTimeoutMs : undefined;
+    const latest = Math.min(clock.now() + humanTimeoutMs, this.#taskEndsAt());
+    const answerBy = Number.isFinite(latest) ? latest : undefined;
     Object.assign(record, { requests, requestState, answers: new Map(), answerBy });
+  }
+
+  /** A question cannot wait longer than its task lives (H20). One that outlived what it was given is taken as it comes. */
+  #taskEndsAt(): number {
+    const { since, ttlMs } = this.record.task ?? {};
+    const endsAt = since === undefined || typeof ttlMs !== "number" ? Number.POSITIVE_INFINITY : since + ttlMs;
+    return this.left(endsAt) > 0 ? endsAt : Number.POSITIVE_INFINITY;
   }
 
   get totalLimit(): Limit {

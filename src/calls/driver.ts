@@ -20,6 +20,7 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
   readonly #core: CallCore;
   #status: CallStatus = "asking";
   #sending = false;
+  #left = false;
   #result: CallResults[M] | undefined;
   /** Settles once the server of an aborted call has heard of it, as far as it has to. */
   #told: Promise<void> | undefined;
@@ -147,12 +148,14 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
 
   leave(): void {
     if (this.#status !== "asking") return;
+    this.#left = true;
     this.#close("aborted");
     this.#core.emit({ type: "aborted", left: true });
     this.#core.end.abort(this.#core.error("aborted", "The call was let go of. It can be resumed as it was saved."));
   }
 
   toJSON(): SavedCall {
+    if (this.#left) throw this.#core.error("call_state", "The call was let go of: save it before leave().");
     if (this.#status !== "asking") throw this.#core.error("call_state", `The call is ${this.#status}.`);
     return saveCall(this.#core.setting.options.server, this.#core.record);
   }
@@ -186,6 +189,7 @@ export class CallDriver<M extends MrtrMethod> implements Call<M> {
       round: record.round,
       ...(Number.isFinite(answerBy) && { answerBy }),
       ...(repeated && { repeated }),
+      ...(record.startedOver && { startedOver: true }),
     };
   }
 

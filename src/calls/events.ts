@@ -34,7 +34,13 @@ export type CallEvent = Base &
         readonly by?: string;
       }
     /** The server goes on without this client, which looks after it from now on (H2). */
-    | { readonly type: "task"; readonly status: string; readonly statusMessage?: string }
+    | {
+        readonly type: "task";
+        readonly status: string;
+        readonly statusMessage?: string;
+        /** The first word after it could not be reached: the rest may be as it was. */
+        readonly back?: true;
+      }
     /** The call was aborted and its task with it (H28). `acknowledged`: the server heard of it; else the task may go on. */
     | { readonly type: "task_cancel"; readonly acknowledged: boolean }
     | { readonly type: "paced"; readonly ms: number }

@@ -31,6 +31,8 @@ export interface QuestionContext {
   signal: AbortSignal;
   /** The same url under the same key came back after it was accepted: do not ask for consent again (E24). */
   repeated?: boolean;
+  /** The server refused what was answered before, and the call started over (L13): say so, it was perhaps asked already. */
+  startedOver?: boolean;
 }
 
 /**

@@ -44,6 +44,7 @@ export async function advance(core: CallCore, follow: boolean): Promise<{ result
 async function sendRound(core: CallCore): Promise<{ outcome: LegOutcome; ms: number }> {
   const { clock, resendLostLegs } = core.setting.options;
   core.record.round += 1;
+  if (core.record.answers.size > 0) core.record.startedOver = false;
   for (let lost = 0; ; ) {
     const startedAt = clock.now();
     try {
@@ -148,5 +149,6 @@ function restart(core: CallCore): void {
   const { record } = core;
   Object.assign(record, { requests: new Map(), answers: new Map(), acceptedUrls: new Map(), requestState: undefined });
   record.restarted = true;
+  record.startedOver = true;
   record.round += 1;
 }

@@ -23,6 +23,8 @@ export interface CallRecord {
   readonly endBy: number | undefined;
   round: number;
   restarted: boolean;
+  /** Since the restart nothing was answered: who is asked now is told why. */
+  startedOver: boolean;
   requestState: string | undefined;
   requests: ReadonlyMap<string, InputRequest>;
   answers: Map<string, InputResponse>;
@@ -36,10 +38,14 @@ export interface CallRecord {
 /** A task as its client remembers it. */
 export interface TaskRecord {
   readonly taskId: string;
+  /** When this side heard of it first; a call that an older version saved does not know. */
+  readonly since: number | undefined;
   pollIntervalMs: number;
   status: string;
   statusMessage: string | undefined;
   ttlMs: number | null | undefined;
+  /** Its server could not be reached when it was last looked for. */
+  isOut: boolean;
   /** Keys that were answered: each is answered once, however often it is seen (H23). */
   readonly answered: Set<string>;
 }
@@ -56,6 +62,8 @@ export interface SavedCall {
   readonly capabilities: ClientCapabilities;
   readonly round: number;
   readonly restarted: boolean;
+  /** See {@link CallRecord.startedOver}. */
+  readonly startedOver?: boolean;
   readonly requestState?: string;
   readonly questions: Readonly<Record<string, InputRequest>>;
   readonly answers: Readonly<Record<string, InputResponse>>;
@@ -63,7 +71,13 @@ export interface SavedCall {
   readonly answerBy?: number;
   readonly endBy?: number;
   /** The task that the call became (H19). */
-  readonly task?: { readonly taskId: string; readonly pollIntervalMs: number; readonly answered: readonly string[] };
+  readonly task?: {
+    readonly taskId: string;
+    readonly since?: number;
+    readonly ttlMs?: number | null;
+    readonly pollIntervalMs: number;
+    readonly answered: readonly string[];
+  };
 }
 
 export function saveCall(server: string, record: CallRecord): SavedCall {
@@ -78,6 +92,7 @@ export function saveCall(server: string, record: CallRecord): SavedCall {
     capabilities,
     round,
     restarted,
+    ...(record.startedOver && { startedOver: true }),
     ...(requestState !== undefined && { requestState }),
     questions: Object.fromEntries(record.requests),
     answers: Object.fromEntries(record.answers),
@@ -85,7 +100,13 @@ export function saveCall(server: string, record: CallRecord): SavedCall {
     ...(answerBy !== undefined && { answerBy }),
     ...(endBy !== undefined && { endBy }),
     ...(task !== undefined && {
-      task: { taskId: task.taskId, pollIntervalMs: task.pollIntervalMs, answered: [...task.answered] },
+      task: {
+        taskId: task.taskId,
+        ...(task.since !== undefined && { since: task.since }),
+        ...(task.ttlMs !== undefined && { ttlMs: task.ttlMs }),
+        pollIntervalMs: task.pollIntervalMs,
+        answered: [...task.answered],
+      },
     }),
   });
 }
@@ -131,17 +152,21 @@ export function readSaved(saved: unknown, options: SavedRules): CallRecord {
     capabilities,
     endBy: field("endBy", "must be a time", optional(isTime)),
     round: field("round", "must be a positive integer", (member) => Number.isSafeInteger(member) && Number(member) > 0),
-    restarted: field("restarted", "must be a boolean", (member) => typeof member === "boolean"),
+    restarted: field("restarted", "must be a boolean", isBoolean),
+    startedOver: field("startedOver", "must be a boolean", optional(isBoolean)) === true,
     requestState,
     requests,
     answers: new Map(answers.map(([key, answer]) => [key, readAnswer(key, requests.get(key), answer)])),
     acceptedUrls: new Map(Object.entries(acceptedUrls)),
     answerBy: field("answerBy", "must be a time", optional(isTime)),
     task: task && {
-      ...task,
+      taskId: task.taskId,
+      since: task.since,
+      ttlMs: task.ttlMs,
+      pollIntervalMs: task.pollIntervalMs,
       status: "working",
       statusMessage: undefined,
-      ttlMs: undefined,
+      isOut: false,
       answered: new Set(task.answered),
     },
   };
@@ -173,12 +198,15 @@ function parse(saved: unknown): unknown {
 
 const CALL_ID = /^[0-9a-f]{32}$/;
 const isTime = (member: unknown): boolean => Number.isFinite(member) && Number(member) >= 0;
+const isBoolean = (member: unknown): member is boolean => typeof member === "boolean";
 const isString = (member: unknown): member is string => typeof member === "string";
 const isStringMap = (member: unknown): boolean => isObject(member) && Object.values(member).every(isString);
 const isTask = (member: unknown): boolean =>
   isObject(member) &&
   isString(member["taskId"]) &&
   isTime(member["pollIntervalMs"]) &&
+  optional(isTime)(member["since"]) &&
+  (member["ttlMs"] === null || optional(isTime)(member["ttlMs"])) &&
   Array.isArray(member["answered"]) &&
   member["answered"].every(isString);
 const optional =

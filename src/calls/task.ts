@@ -39,10 +39,12 @@ export function adoptTask(core: CallCore, raw: Readonly<Record<string, unknown>>
   if (why !== undefined) throw core.error("invalid_result", `"${setting.options.server}" broke section H: ${why}.`);
   const task = {
     taskId: String(taskId),
+    since: setting.options.clock.now(),
     pollIntervalMs: POLL_MS,
     status: "",
     statusMessage: undefined,
     ttlMs: undefined,
+    isOut: false,
     answered: new Set<string>(),
   };
   // The keys of its questions are its own (H24), and the rounds before it are over (H34).
@@ -138,7 +140,7 @@ async function sendAnswers(core: CallCore, task: TaskRecord, outageMs: number): 
   const inputResponses = Object.fromEntries(record.answers);
   await send(core, "tasks/update", { taskId: task.taskId, inputResponses }, outageMs);
   for (const key of answered) task.answered.add(key);
-  Object.assign(record, { requests: new Map(), answers: new Map() });
+  Object.assign(record, { requests: new Map(), answers: new Map(), startedOver: false });
 }
 
 /** H23: what was answered is not put again, though the server may show it for a while (H27). */
@@ -168,9 +170,15 @@ function see(
   if (Number.isSafeInteger(pollIntervalMs) && Number(pollIntervalMs) > 0) task.pollIntervalMs = Number(pollIntervalMs);
   const message = typeof statusMessage === "string" ? statusMessage : undefined;
   const word = typeof status === "string" ? status : "unknown";
-  if (task.status === word && task.statusMessage === message) return;
-  Object.assign(task, { status: word, statusMessage: message });
-  core.emit({ type: "task", status: task.status, ...(message !== undefined && { statusMessage: message }) });
+  const back = task.isOut;
+  if (task.status === word && task.statusMessage === message && !back) return;
+  Object.assign(task, { status: word, statusMessage: message, isOut: false });
+  core.emit({
+    type: "task",
+    status: task.status,
+    ...(message !== undefined && { statusMessage: message }),
+    ...(back && { back }),
+  });
 }
 
 /** One request, sent again when its response was lost, and for `outageMs` while the server is out: each of the three can be. */
@@ -204,6 +212,7 @@ async function send(
       const patient = options.clock.now() - lostAt < outageMs && (gone || isOutage(error));
       if (!patient && (!gone || lost >= options.resendLostLegs)) throw gone ? (error.cause ?? error) : error;
       core.emit({ type: "resent", attempt: lost + 1 });
+      if (core.record.task !== undefined) core.record.task.isOut = true;
       const pauseMs = Math.max(core.record.task?.pollIntervalMs ?? POLL_MS, RESEND_MS);
       await within(options.clock, core.end, [core.totalLimit], (signal) => pause(options.clock, pauseMs, signal));
     }

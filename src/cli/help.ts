@@ -19,7 +19,8 @@ question that the file does not answer fails the call. Without either, nothing i
 At the terminal Escape leaves one question unanswered (a cancel); Ctrl-C ends the call, and no answer is sent.
 The answers of one round are shown together, and can be changed, before they are sent.
 A call that the server goes on with as a task is looked after to its end, and how it stands is told on standard error.
-Ctrl-C has the task cancelled at the server, and says whether that heard of it.
+Ctrl-C has the task cancelled at the server, and says whether that heard of it. A question of the
+task that is not answered here does so, too: nobody would take the task up again.
 
 With --model-url and --model a server may use a model, as in --model-url https://api.openai.com/v1 --model gpt-5-mini.
 You approve each request, and each answer before it is sent, at the terminal; without a terminal sampling is not

@@ -93,7 +93,11 @@ export type HistoryItem = { readonly at: number; readonly round: number } & (
   | { readonly type: "asked"; readonly questions: readonly Safe[] }
   | { readonly type: "decided"; readonly question: Safe; readonly action: Decision["action"]; readonly by: Decider }
   | { readonly type: "sent" }
+  /** The server refused what was answered, and the call started over. */
+  | { readonly type: "started_over" }
   | { readonly type: "waiting_on_server" }
+  /** The server could not be reached, or did not answer. */
+  | { readonly type: "unreachable" }
   | { readonly type: "resumed" }
   /** The server goes on with it as a task. */
   | { readonly type: "task" }
@@ -114,6 +118,11 @@ export interface CallView extends CallItem {
   readonly problem?: Safe;
   /** An agreed link was accepted and the server still waits: offer "check now", "keep waiting", "stop" (L9). */
   readonly waitingOnServer?: boolean;
+  /**
+   * The server cannot be reached. Without `at` the answers went out and no response came: they go out again by "check
+   * now" only (B24).
+   */
+  readonly unreachable?: { /** When it is tried again by itself. */ readonly at?: number };
 }
 
 /** POST /api/calls/:call/questions/:question */

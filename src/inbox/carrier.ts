@@ -210,6 +210,8 @@ export class Carrier {
     };
     if (event.type === "leg" && event.answered.length > 0) {
       write((call) => (call.history.at(-1)?.type === "sent" ? call : withEvent(call, at, { type: "sent" })));
+    } else if (event.type === "restarted") {
+      write((call) => withEvent(call, at, { type: "started_over" }));
     } else if (event.type === "interim" && event.questions.length === 0 && run.driver !== undefined) {
       // Taken now: by the time it is written the driver may have moved on.
       const saved = run.driver.toJSON();
@@ -302,7 +304,8 @@ export class Carrier {
     const pause = sent ? ({ type: "lost" } as const) : ({ type: "unreachable", at: at + retryMs } as const);
     await this.#claims.change(call.id, (one) => {
       const paused: PendingCall = { ...one, pause, problem };
-      return one.pause === undefined ? withEvent(paused, at, { type: "waiting_on_server" }) : paused;
+      const isKnown = one.pause?.type === "unreachable" || one.pause?.type === "lost";
+      return isKnown ? paused : withEvent(paused, at, { type: "unreachable" });
     });
   }
 }

@@ -4,7 +4,8 @@ import { messageOf, ParleyError, rootOf } from "../errors.ts";
 
 /** Why, for a person. The words may be a server's: they are escaped where they are shown. */
 export function reasonText(server: string, error: unknown): string {
-  if (error instanceof ParleyError) return error.message;
+  // No connection was made: whoever reports that says so in words for a request that got lost.
+  if (error instanceof ParleyError && !neverSent(error)) return error.message;
   const name = JSON.stringify(server);
   if (error instanceof ProtocolError) return `${name} answered with error ${error.code}: ${error.message}`;
   return `${name} cannot be reached: ${messageOf(rootOf(error))}`;

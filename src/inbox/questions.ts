@@ -22,5 +22,6 @@ export function contextOf(call: PendingCall, question: Pick<PendingQuestion, "ke
     round,
     signal: NEVER,
     ...(question.repeated && { repeated: true }),
+    ...(call.saved?.startedOver === true && { startedOver: true }),
   };
 }

@@ -90,6 +90,7 @@ export function callView(call: PendingCall, options: ResolvedInboxOptions): Call
     }),
     ...(problem !== undefined && { problem: inert(problem, REASON_LENGTH) }),
     ...(isWaitingOnServer(call) && { waitingOnServer: true }),
+    ...unreachable(call),
   };
 }
 
@@ -98,6 +99,12 @@ export function isWaitingOnServer({ state, pause, questions, ending }: PendingCa
   if (state === "sending") return pause !== undefined && pause.type !== "task" && ending === undefined;
   const open = questions.filter(({ decision }) => decision === undefined);
   return state === "waiting" && open.length > 0 && open.every(({ repeated }) => repeated);
+}
+
+function unreachable({ state, pause }: PendingCall): Pick<CallView, "unreachable"> {
+  if (state !== "sending") return {};
+  if (pause?.type === "unreachable") return { unreachable: { at: pause.at } };
+  return pause?.type === "lost" ? { unreachable: {} } : {};
 }
 
 /** @throws ParleyError `invalid_interim` for what a person cannot be shown. */

@@ -56,7 +56,11 @@ export type PendingEvent = { readonly at: number; readonly round: number } & (
   | { readonly type: "asked"; readonly keys: readonly string[] }
   | { readonly type: "decided"; readonly question: string; readonly key: string; readonly decision: PendingDecision }
   | { readonly type: "sent" }
+  /** The server refused what was answered, and the call started over (L13). */
+  | { readonly type: "started_over" }
   | { readonly type: "waiting_on_server" }
+  /** The server could not be reached, or did not answer. */
+  | { readonly type: "unreachable" }
   | { readonly type: "resumed" }
   /** The server goes on with it as a task. */
   | { readonly type: "task" }

@@ -29,6 +29,8 @@ interface QuestionBase {
   readonly call: { readonly method: Safe; readonly target: Safe; readonly arguments?: SafeText };
   readonly key: Safe;
   readonly round: number;
+  /** The server refused the earlier answers, and the call started over: to be said (L13). */
+  readonly startedOver?: true;
   /** When the question ends unanswered, in milliseconds since the epoch: to be shown in the person's own time (B38). */
   readonly answerBy?: number;
   /** About the question as a whole; each field has its own, to be shown with it. */
@@ -155,6 +157,7 @@ function base(context: QuestionContext, warnings: readonly Safe[]): Omit<Questio
     },
     key: inert(key, 100),
     round,
+    ...(context.startedOver === true && { startedOver: true }),
     ...(answerBy === undefined ? {} : { answerBy }),
     warnings: [
       ...new Set([

@@ -28,12 +28,25 @@ class Teller {
   #budget = AT_ONCE;
   #next: Safe | undefined;
   #cancel: (() => void) | undefined;
+  #isOut = false;
   over = false;
 
   constructor(event: CallEvent, options: Required<TaskLinesOptions>) {
     this.#name = say`The task of “${inert(event.target, 100)}” at server “${inline(event.server, 100)}”`;
     this.#callId = event.callId;
     this.#options = options;
+  }
+
+  /** Once for each time that it is. */
+  tellOut(): void {
+    if (!this.#isOut) this.tell(host(": the server cannot be reached; looking again."));
+    this.#isOut = true;
+  }
+
+  tellStatus(event: TaskWord): void {
+    const status = statusOf(event);
+    this.tell(this.#isOut ? say`: the server is back. It${status}` : status);
+    this.#isOut = false;
   }
 
   /** How it goes: the latest counts. */
@@ -50,6 +63,7 @@ class Teller {
   }
 
   stop(): void {
+    this.#isOut = false;
     this.#next = undefined;
     this.#cancel?.();
     this.#cancel = undefined;
@@ -91,11 +105,11 @@ export function taskLines({ print, clock = systemClock }: TaskLinesOptions): (ev
       teller.over = OVER.has(event.status);
       // What it asks is put, and what it ends with is shown.
       if (teller.over || event.status === "input_required") teller.stop();
-      else teller.tell(statusOf(event));
+      else teller.tellStatus(event);
     } else if (known === undefined) {
       return;
     } else if (event.type === "resent") {
-      known.tell(host(": the server cannot be reached; looking again."));
+      known.tellOut();
     } else if (event.type === "aborted") {
       if (event.left === true) end(callId);
       else known.stop();
@@ -113,7 +127,12 @@ export function taskLines({ print, clock = systemClock }: TaskLinesOptions): (ev
   };
 }
 
-function statusOf({ status, statusMessage }: { status: string; statusMessage?: string }): Safe {
+interface TaskWord {
+  readonly status: string;
+  readonly statusMessage?: string;
+}
+
+function statusOf({ status, statusMessage }: TaskWord): Safe {
   const word = STATUSES.has(status) ? say` is ${inert(status)}` : say` is “${inert(status, 50)}”`;
   return statusMessage === undefined ? say`${word}.` : say`${word}: “${inert(statusMessage, MAX_MESSAGE)}”`;
 }

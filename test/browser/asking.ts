@@ -16,6 +16,8 @@ export interface AskingServer {
   readonly scripts: Map<string, readonly Round[]>;
   /** `inputResponses` of every call that carried some. */
   readonly answers: Record<string, unknown>[];
+  /** The next state that comes back is refused as too old. */
+  refuses?: boolean;
   connect(signal?: AbortSignal): Promise<Client>;
   close(): Promise<void>;
 }
@@ -66,12 +68,18 @@ async function serve(make: (scripts: Map<string, readonly Round[]>) => McpServer
     if (req.method !== "POST") return void res.writeHead(405).end();
     let raw = "";
     for await (const chunk of req) raw += chunk;
-    const body = JSON.parse(raw) as { params?: { inputResponses?: unknown } };
+    const body = JSON.parse(raw) as { id: number; params?: { inputResponses?: unknown; requestState?: unknown } };
     if (isObject(body.params?.inputResponses)) answers.push(body.params.inputResponses as Record<string, unknown>);
+    if (asking.refuses === true && body.params?.requestState !== undefined) {
+      asking.refuses = false;
+      const error = { code: -32_602, message: "Invalid or expired", data: { reason: "invalid_request_state" } };
+      res.writeHead(200, { "content-type": "application/json" });
+      return void res.end(JSON.stringify({ jsonrpc: "2.0", id: body.id, error }));
+    }
     await handle(req as Parameters<typeof handle>[0], res, body);
   });
   const { url, close } = await listen(http, () => handler.close());
-  return {
+  const asking: AskingServer = {
     scripts,
     answers,
     close,
@@ -84,6 +92,7 @@ async function serve(make: (scripts: Map<string, readonly Round[]>) => McpServer
       return client;
     },
   };
+  return asking;
 }
 
 type Properties = Record<string, object>;

@@ -34,6 +34,18 @@ inBrowser("decisions on the page", () => {
   const asked = (question: object = confirm(), more: Record<string, object> = {}) =>
     showQuestion({ world, tab, name: "deploys", server: deploys }, [{ q: question, ...more }]);
 
+  it("L13: a question that comes again after a refused state says why, and so does history", async () => {
+    const { id } = await asked();
+    deploys.refuses = true;
+    await tab.press(/^Decline/);
+    const why = tab.page.getByText("The server no longer accepts the earlier answers");
+    await why.nth(1).waitFor();
+    expect(await why.count()).toBe(2);
+    await tab.press(/^Decline/);
+    await expect.poll(() => state(id)).toBe("complete");
+    await expect.poll(() => why.count(), { message: "history keeps it" }).toBe(1);
+  });
+
   describe("D3: two tabs", () => {
     let other: Tab;
     beforeAll(async () => {

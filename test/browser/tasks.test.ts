@@ -152,6 +152,23 @@ inBrowser("tasks on the page", () => {
     await shown("The server was not told: the task may go on there.");
   });
 
+  it("B24: a server that is out of reach is said to be, with the time of the next try", async () => {
+    const id = await begin();
+    await tab.show(`#/call/${id}`);
+    builds.knobs.cut = /tasks\/get/;
+    await shown("The server cannot be reached");
+    await shown(/It is tried again by itself (now|in \d+ seconds?)/);
+    const { text } = await read(tab.page);
+    expect(text).not.toContain("needs more time");
+    expect(text).toContain("The server could not be reached, or did not answer.");
+    expect(await tab.page.getByRole("button", { name: "Keep waiting" }).count()).toBe(0);
+    await noViolations();
+    builds.knobs.cut = undefined;
+    await tab.press("Check now");
+    await expect.poll(() => tab.page.getByText("The server cannot be reached").count()).toBe(0);
+    await world.inbox.stop(id);
+  });
+
   it("H19: a task outlives a restart of the inbox, and its question is put once", async () => {
     const id = await begin();
     await tab.show(`#/call/${id}`);

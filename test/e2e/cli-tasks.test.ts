@@ -83,19 +83,34 @@ it("B24: a server that is away for a while is said to be, and the call goes on w
   server.knobs.cut = /tasks\/get/;
   const running = parley(["call", server.url, "build"]);
   await expect.poll(() => server.count("tasks/get"), { timeout: 15_000 }).toBeGreaterThan(3);
-  Object.assign(server.knobs, { cut: undefined, status: "completed" });
+  const looks = server.count("tasks/get");
+  server.knobs.cut = undefined;
+  await expect.poll(() => server.count("tasks/get"), { timeout: 15_000 }).toBeGreaterThan(looks + 2);
+  server.knobs.status = "completed";
   const { code, out, err } = await running;
   expect([code, out]).toEqual([0, "built\n"]);
-  expect(err).toContain("the server cannot be reached; looking again.");
+  const told = err.split("\n").map((line) => line.replace(/^.*127\.0\.0\.1:\d+”/, ""));
+  expect(told).toEqual([
+    " is working.",
+    ": the server cannot be reached; looking again.",
+    ": the server is back. It is working.",
+    "",
+  ]);
 });
 
-it("a question that nothing here can answer fails the call, and says that the task may go on", async () => {
+it("H28: a question that nothing here can answer fails the call, and has its task cancelled, which is said", async () => {
   const server = await handTasks();
   onTestFinished(() => server.close());
   Object.assign(server.knobs, { status: "input_required", asks: { go: question("Go?") } });
   const { code, err } = await parley(["call", server.url, "build", "--answers", file({ other: YES })]);
-  expect(code).toBe(3);
-  expect(err).toContain("may go on there; nobody here looks after it any more.");
+  expect([code, server.count("tasks/cancel"), server.knobs.status]).toEqual([3, 1, "cancelled"]);
+  expect(err).toMatch(/“build” at server “[\d.:]+” was cancelled\.\nparley: Nobody could answer "go"/);
+  expect(err).not.toContain("may go on there");
+
+  Object.assign(server.knobs, { status: "input_required", asks: { go: question("Go?") }, cut: /tasks\/cancel/ });
+  const untold = await parley(["call", server.url, "build", "--answers", file({ other: YES })]);
+  expect(untold.code).toBe(3);
+  expect(untold.err).toContain("could not be cancelled, and may go on there.\nparley: Nobody could answer");
 });
 
 describe.skipIf(!canHaveTerminal)("at a terminal", () => {

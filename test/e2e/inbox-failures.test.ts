@@ -218,7 +218,9 @@ describe("inbox in trouble", () => {
     await page.decide(call, yes);
     const stuck = await page.until(call.id, ({ problem }) => problem !== undefined);
     expect(stuck).toMatchObject({ state: "sending", waitingOnServer: true });
-    expect(stuck.problem).toContain("ECONNREFUSED");
+    expect(stuck.problem).toMatch(/^"desk" cannot be reached: .*ECONNREFUSED/);
+    expect(stuck.unreachable?.at).toBeGreaterThan(stuck.startedAt);
+    expect(types(stuck).at(-1)).toBe("unreachable");
     const again = await handServer(port);
     onTestFinished(() => again.close());
     expect(await page.until(call.id, over)).toMatchObject({ state: "complete" });
@@ -232,7 +234,8 @@ describe("inbox in trouble", () => {
     server.knobs.cut = true;
     await page.decide(call, yes);
     const stuck = await page.until(call.id, ({ problem }) => problem !== undefined);
-    expect(stuck).toMatchObject({ state: "sending", waitingOnServer: true });
+    expect(stuck).toMatchObject({ state: "sending", waitingOnServer: true, unreachable: {} });
+    expect(stuck.unreachable, "not by itself").not.toHaveProperty("at");
     const sent = server.legs.length;
     server.knobs.cut = false;
     // Anything else that takes turns: were it sent again by itself, it would be by then.
@@ -243,6 +246,21 @@ describe("inbox in trouble", () => {
     expect(server.legs.length).toBe(sent + 2);
     await page.post(`/api/calls/${call.id}/check`);
     expect((await page.until(call.id, over)).state).toBe("complete");
+  });
+
+  it("L13: a state that is refused starts the call over, and the person who is asked again is told why", async () => {
+    const { browser, server } = await world();
+    const page = await browser();
+    const call = await page.asked("desk", "confirm");
+    expect(call.questions[0]?.view.startedOver).toBeUndefined();
+    server.knobs.refuse = true;
+    await page.decide(call, yes);
+    const again = await page.until(call.id, ({ state, round }) => state === "waiting" && round > 1);
+    expect(types(again)).toEqual(["started", "asked", "decided", "sent", "started_over", "asked"]);
+    expect(again.questions[0]?.view.startedOver).toBe(true);
+    await page.decide(again, yes);
+    expect((await page.until(call.id, over)).state).toBe("complete");
+    expect(server.legs.map(answersOf)).toEqual([undefined, { ok: yes }, undefined, { ok: yes }]);
   });
 
   it("B45: a full store refuses a new call before anything is sent", async () => {

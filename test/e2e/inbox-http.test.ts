@@ -25,6 +25,26 @@ describe("inbox over HTTP", () => {
     expect((await Browser.open(link())).csrf, "another link is another session").not.toBe("");
   });
 
+  it("a browser without a session, or with a used link, is told why on a page, under the same policy", async () => {
+    const { link, url } = await world();
+    const one = link();
+    await raw(one);
+    for (const [address, status, why] of [
+      [one, 403, "This link was used already."],
+      [`${url}/`, 401, "Open the link that was printed where the inbox was started."],
+    ] as const) {
+      const asJson = await raw(address);
+      const asPage = await raw(address, { headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" } });
+      expect([asPage.status, asPage.headers["content-type"]]).toEqual([status, "text/html; charset=utf-8"]);
+      expect(asPage.text).toContain(`<p>${why}`);
+      expect(asPage.headers["content-security-policy"]).toBe(asJson.headers["content-security-policy"]);
+      expect(asPage.headers["content-security-policy"]).toContain("default-src 'none'");
+      expect([asJson.status, asJson.headers["content-type"]]).toEqual([status, "application/json"]);
+    }
+    const post = await raw(`${url}/api/calls`, { method: "POST", headers: { accept: "text/html" } });
+    expect(post.headers["content-type"], "only what is visited").toBe("application/json");
+  });
+
   it("every route needs the session's cookie, and none says more without it", async () => {
     const { browser, url } = await world();
     const page = await browser();

@@ -36,6 +36,8 @@ export interface Knobs {
   hold?: Promise<unknown>;
   /** The connection breaks when a request has come in. */
   cut: boolean;
+  /** The next state that comes back is refused as too old. */
+  refuse: boolean;
   /** What the tool `rude` asks. */
   rude: unknown;
 }
@@ -113,7 +115,7 @@ export interface HandServer {
 
 /** @param port 0 for any: a server that is started again takes the one it had. */
 export async function handServer(port = 0): Promise<HandServer> {
-  const knobs: Knobs = { done: false, cut: false, rude: {} };
+  const knobs: Knobs = { done: false, cut: false, refuse: false, rude: {} };
   const handler = createMcpHandler(() => author(knobs));
   const handle = toNodeHandler(handler);
   const legs: Leg[] = [];
@@ -128,6 +130,12 @@ export async function handServer(port = 0): Promise<HandServer> {
     });
     if (/^(tools\/call|prompts\/get|resources\/read)$/.test(body.method)) legs.push(body);
     if (knobs.cut) return void req.socket.destroy();
+    if (knobs.refuse && body.params?.["requestState"] !== undefined) {
+      knobs.refuse = false;
+      const error = { code: -32_602, message: "Invalid or expired", data: { reason: "invalid_request_state" } };
+      res.writeHead(200, { "content-type": "application/json" });
+      return void res.end(JSON.stringify({ jsonrpc: "2.0", id: body.id, error }));
+    }
     if (body.params?.["name"] === "rude") {
       // What the SDK's server would not send.
       const result = { resultType: "input_required", inputRequests: { q: knobs.rude }, requestState: STATE };

@@ -1,7 +1,9 @@
 /** H19 to H29, B45, B48: calls that go on as tasks, in an inbox over real HTTP, in front of a server written by hand. */
+import { Client } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { CallView } from "../../src/inbox/api.ts";
 import { memoryPending } from "../../src/pending/memory.ts";
+import { leanHttpTransport } from "../../src/transport/index.ts";
 import { done, type HandTasks, handTasks, question } from "../helpers/hand-tasks.ts";
 import { over, waiting } from "./inbox-browser.ts";
 import { type WorldOptions, world } from "./inbox-world.ts";
@@ -9,6 +11,12 @@ import { type WorldOptions, world } from "./inbox-world.ts";
 const yes = { action: "accept", content: { confirm: true } } as const;
 const types = (call: CallView) => call.history.map(({ type }) => type);
 const methods = ({ seen }: HandTasks) => seen.map(({ method }) => method);
+
+async function leanly(url: string): Promise<Client> {
+  const client = new Client({ name: "h", version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
+  await client.connect(leanHttpTransport(url) as never);
+  return client;
+}
 
 async function desk(options: WorldOptions = {}) {
   const server = await handTasks();
@@ -202,6 +210,23 @@ describe("the end of a task", () => {
     server.knobs.cut = undefined;
     const ended = await page.until(first.id, over);
     expect(ended.problem).toContain("The server was told to cancel its task.");
+  });
+
+  it("B24: a server that is down is said to be out of reach, and when it is tried again", async () => {
+    const server = await handTasks();
+    const { browser } = await world({ servers: { lean: { connect: () => leanly(server.url) } }, retryMs: 60 });
+    const page = await browser();
+    const { id } = await page.until((await page.start("lean", "build")).id, ({ task }) => task !== undefined);
+    expect((await page.until(id, () => true)).unreachable).toBeUndefined();
+    await server.close();
+    const out = await page.until(id, ({ problem }) => problem?.includes("ECONNREFUSED") === true);
+    expect(out.problem).toMatch(/^"lean" cannot be reached: /);
+    expect(out.unreachable?.at).toBeGreaterThan(out.startedAt);
+    expect(types(out)).toEqual(["started", "task", "unreachable"]);
+    await page.post(`/api/calls/${id}/stop`);
+    const stopping = await page.until(id, ({ unreachable, ending }) => ending === true && unreachable !== undefined);
+    expect(types(stopping)).toEqual(["started", "task", "unreachable", "ending", "unreachable"]);
+    await page.post(`/api/calls/${id}/stop`);
   });
 
   it("F6: nothing more from its server cancels it too", async () => {

@@ -150,6 +150,34 @@ test("B44, L13: a refused state restarts the call once, without state, and the p
   expect(twice.requests).toHaveLength(4);
 });
 
+test("L13: who is asked again after a restart is told why, until it is answered, in another process too", async () => {
+  const refused = { error: { code: -32602, message: "no", data: { reason: "invalid_request_state" } } };
+  const asked = interim({ a: form() }, "s");
+  const replies = inOrder(asked, refused, interim(undefined, "s"), asked, asked, done());
+  const told: unknown[] = [];
+  const responders = {
+    form: async (_params: unknown, { startedOver }: { startedOver?: boolean }) => {
+      told.push(startedOver);
+      return accept();
+    },
+  };
+  const pacing = { initialMs: 0 };
+  await (await scripted(replies)).calls({ responders, pacing }).callTool({ name });
+  expect(told).toEqual([undefined, true, undefined]);
+
+  const peer = await scripted(replies);
+  const calls = peer.calls({ responders, pacing });
+  const call = await calls.open("tools/call", { name });
+  expect(call.toJSON()).not.toHaveProperty("startedOver");
+  call.answer("a", accept());
+  await call.continue();
+  const saved = JSON.stringify(call);
+  told.length = 0;
+  await calls.resume(saved).run();
+  expect(told).toEqual([true, undefined]);
+  expect(() => calls.resume({ ...JSON.parse(saved), startedOver: "yes" })).toThrow(/startedOver/);
+});
+
 test("L13: nothing else restarts a call: no state, another code, another reason, or the option off", async () => {
   const error = (code: number, reason: string): Reply => ({ error: { code, message: "no", data: { reason } } });
   const cases: [Reply, Reply][] = [

@@ -218,6 +218,14 @@ test("H19: a call that is let go of leaves its task running, and goes on where i
   await expect(running).resolves.toMatchObject({ content: [{ text: "built" }] });
 });
 
+test("H19: a call is saved before it is let go of, and says so afterwards", async () => {
+  const peer = await scripted(server([begun()], [now("working")]));
+  const call = await peer.calls({ followTasks: false }).open("tools/call", { name });
+  expect(call.toJSON().task?.taskId).toBe(ID);
+  call.leave();
+  expect(() => call.toJSON()).toThrow(/let go of: save it before leave\(\)/);
+});
+
 test("H19: without followTasks a call comes back once it is a task, and then after each exchange", async () => {
   const asks = now("input_required", { inputRequests: { a: form() } });
   const peer = await scripted(server([begun({ ttlMs: 60_000 })], [now("working"), asks, asks, completed]));
@@ -267,6 +275,10 @@ test("H19, B24: a server that is away for a while costs a task nothing; one that
   const looks = () => methods(peer.requests).filter((method) => method === "tasks/get").length;
   await settle();
   expect(looks()).toBeGreaterThan(1);
+  const words = () => peer.events.filter(({ type }) => type === "task").map((event) => Object(event).back);
+  expect(words(), "its first word says that it is back").toEqual([undefined, true]);
+  await clock.pass(5_000);
+  expect(words()).toHaveLength(2);
   away = true;
   for (let second = 0; second < 70; second++) await clock.pass(1_000);
   expect(await ended).toBeInstanceOf(TypeError);
@@ -279,7 +291,8 @@ test("H19: a saved call goes on with its task in another process, and asks what 
   const open = await first.calls({ responders: asked().responders }).open("tools/call", { name });
   open.answer("a", accept());
   const saved = JSON.stringify(open);
-  expect(JSON.parse(saved).task).toEqual({ taskId: ID, pollIntervalMs: 7, answered: [] });
+  const kept = { taskId: ID, since: expect.any(Number), ttlMs: null, pollIntervalMs: 7, answered: [] };
+  expect(JSON.parse(saved).task).toEqual(kept);
   const second = await scripted(
     server([], [now("input_required", { inputRequests: { a: form(), b: form() } }), completed]),
   );
@@ -295,6 +308,8 @@ test.each([
   ["no id", { taskId: 1 }],
   ["no list of answered keys", { answered: "a" }],
   ["a negative interval", { pollIntervalMs: -1 }],
+  ["a beginning that is no time", { since: "today" }],
+  ["a life that is no time", { ttlMs: -1 }],
 ])("refuses to resume a task with %s", async (_what, wrong) => {
   const peer = await scripted(server([begun()], [now("input_required", { inputRequests: { a: form() } })]));
   const calls = peer.calls({ responders: asked().responders });
@@ -321,6 +336,50 @@ test("A11, B18: what a task asks is checked like what a round asks, before anybo
   const { keys, responders } = asked();
   await expect(peer.calls({ responders }).callTool({ name })).rejects.toMatchObject({ code: "invalid_interim" });
   expect(keys).toEqual([]);
+});
+
+test("H20: a question of a task waits until its task ends, or as long as the host waits, whichever is sooner", async () => {
+  const day = 86_400_000;
+  const question = (ttlMs: number | null) => now("input_required", { inputRequests: { a: form() }, ttlMs });
+  for (const [ttlMs, humanTimeoutMs, waits] of [
+    [day, 7 * day, day],
+    [day, 1_000, 1_000],
+    [null, 7 * day, 7 * day],
+  ] as const) {
+    const clock = new HandClock();
+    const told: (number | undefined)[] = [];
+    const responders = {
+      form: async (_params: unknown, { answerBy }: { answerBy?: number }) => {
+        told.push(answerBy);
+        return accept();
+      },
+    };
+    const peer = await scripted(server([begun({ ttlMs })], [question(ttlMs), completed]));
+    const startedAt = clock.now();
+    await peer.calls({ clock, humanTimeoutMs, responders }).callTool({ name });
+    expect(told).toEqual([startedAt + waits]);
+  }
+});
+
+test("H20: nobody is asked longer than the task lives, nor in another process", async () => {
+  const clock = new HandClock();
+  const question = now("input_required", { inputRequests: { a: form() }, ttlMs: 60_000 });
+  const peer = await scripted(server([begun({ ttlMs: 60_000 })], [now("working", { ttlMs: 60_000 }), question]));
+  const responders = { form: () => new Promise<never>(() => {}) };
+  const calls = peer.calls({ clock, responders, followTasks: false });
+  const call = await calls.open("tools/call", { name });
+  const saved = JSON.stringify(call);
+  call.leave();
+  await clock.pass(30_000);
+  const ended = calls
+    .resume(saved)
+    .run()
+    .catch((error: unknown) => error);
+  await clock.pass(29_999);
+  expect(peer.events.map(({ type }) => type)).toContain("question");
+  expect(peer.events.map(({ type }) => type)).not.toContain("failed");
+  await clock.pass(1);
+  expect(await ended).toMatchObject({ code: "human_timeout" });
 });
 
 test("H37: a task's method that answers as a round would has no result", async () => {

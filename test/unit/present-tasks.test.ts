@@ -48,6 +48,29 @@ describe("how a task goes", () => {
     expect(clock.pending, "no timer stays").toBe(0);
   });
 
+  test("B24: an outage is told once, and once that it is over", async () => {
+    const { clock, printed, tell } = lines();
+    const out = (attempt: number) => tell(event({ type: "resent", attempt }));
+    tell(works());
+    for (let outage = 0; outage < 2; outage++) {
+      for (let attempt = 1; attempt <= 3; attempt++) {
+        out(attempt);
+        await clock.pass(2000);
+      }
+      tell(event({ type: "task", status: "working", statusMessage: "1 of 2", back: true }));
+      await clock.pass(2000);
+    }
+    const each = [
+      `${THE_TASK}: the server cannot be reached; looking again.`,
+      `${THE_TASK}: the server is back. It is working: “1 of 2”`,
+    ];
+    expect(printed).toEqual([`${THE_TASK} is working.`, ...each, ...each]);
+    out(1);
+    tell(works(undefined, "input_required"));
+    tell(works());
+    expect(printed.at(-1), "what it asked said that it is back").toBe(`${THE_TASK} is working.`);
+  });
+
   test("B45: nothing stays behind of a call that is over or was let go of", () => {
     for (const body of [
       { type: "complete", ms: 1 },

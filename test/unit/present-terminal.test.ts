@@ -350,6 +350,17 @@ describe("T1/T2/I2: hostile text on the screen", () => {
   });
 });
 
+test("L13: a question that comes again after its server refused the earlier answers says why", async () => {
+  const told = "▲ The server no longer accepts the earlier answers";
+  for (const startedOver of [false, true]) {
+    const terminal = new FakeTerminal();
+    const answer = responders(terminal).form!(FORM, contextOf({ startedOver }));
+    await terminal.at("Answer?", ESC);
+    await answer;
+    expect(terminal.text.includes(told)).toBe(startedOver);
+  }
+});
+
 describe("URL mode: L2, L7 to L9, E13 to E24, B36", () => {
   const params = { mode: "url", message: "Sign in.", url: "https://bank.example@login.evil.example/a?b" } as const;
 

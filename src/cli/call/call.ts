@@ -1,9 +1,6 @@
 /** `parley call`, `parley prompt` and `parley read`: one call, all its rounds. */
 import { resolve } from "node:path";
-import type { Client } from "@modelcontextprotocol/client";
 import type { CallParams, CallResults } from "../../calls/call.ts";
-import { createCalls } from "../../calls/calls.ts";
-import type { CallEvent } from "../../calls/events.ts";
 import type { Responders } from "../../calls/responder.ts";
 import { messageOf } from "../../errors.ts";
 import { type PolicyRecord, policyResponders, toolHarm } from "../../policy/index.ts";
@@ -18,6 +15,7 @@ import { parseObject } from "../files.ts";
 import type { Io } from "../io.ts";
 import { readPolicyFlag } from "../policy/file.ts";
 import { readScript, scriptedResponders } from "./answers.ts";
+import { drive, type Round } from "./drive.ts";
 import { readModel } from "./model.ts";
 import { connect, peerName, readPeer } from "./peer.ts";
 
@@ -39,13 +37,6 @@ export interface CallLine {
   /** What stood after `--`. */
   readonly command: readonly string[] | undefined;
   readonly flags: CallFlags;
-}
-
-/** One answer of the server. `stateBytes` is the size of what it wants back; 0 with the final result. */
-interface Round {
-  readonly questions: readonly string[];
-  readonly stateBytes: number;
-  readonly ms: number;
 }
 
 /** Drives the call to its end and prints it. Returns the exit code; throws nothing. */
@@ -90,31 +81,6 @@ export async function call(line: CallLine, io: Io, signal: AbortSignal): Promise
     if (flags.json === true) io.out(jsonText({ error: { code, message }, ...told() }));
     return exit;
   }
-}
-
-interface Drive {
-  readonly method: MrtrMethod;
-  readonly params: CallParams[MrtrMethod];
-  readonly server: string;
-  readonly responders: Responders;
-  readonly rounds: Round[];
-  readonly signal: AbortSignal;
-  readonly recording: Recording | undefined;
-  /** Tells how a task stands that the call has become. */
-  onTask(event: CallEvent): void;
-}
-
-async function drive(client: Client, setting: Drive): Promise<CallResults[MrtrMethod]> {
-  const { method, params, server, responders, rounds, signal, recording, onTask } = setting;
-  const onEvent = (event: CallEvent) => {
-    const ms = "ms" in event ? Math.round(event.ms) : 0;
-    if (event.type === "interim") {
-      rounds.push({ questions: event.questions.map(({ key }) => key), stateBytes: event.stateBytes, ms });
-    } else if (event.type === "complete") rounds.push({ questions: [], stateBytes: 0, ms });
-    onTask(event);
-  };
-  const calls = createCalls(client, { server, responders, onEvent, ...(recording && { recorder: recording }) });
-  return (await calls.open(method, params, { signal })).run();
 }
 
 /** @throws ParleyError `usage` */

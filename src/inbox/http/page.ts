@@ -1,6 +1,7 @@
-/** The page's three files, as they were built. */
+/** The page's three files, as they were built, and what a browser shows instead of them. */
 import { readFile } from "node:fs/promises";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Safe } from "../../present/text.ts";
 
 /** The path is the same from `src` and from `dist`. */
 const BUILT = new URL("../../../dist/inbox/page/", import.meta.url);
@@ -22,4 +23,24 @@ export async function servePage(path: string, res: ServerResponse): Promise<bool
     res.writeHead(503, { "Content-Type": "text/plain; charset=utf-8" }).end("The page is not built.\n");
   }
   return true;
+}
+
+/** A person follows a link, or types an address: the page itself asks for JSON. */
+export function isVisit({ method, headers }: IncomingMessage): boolean {
+  return method === "GET" && headers.accept?.includes("text/html") === true;
+}
+
+/** Why there is no page, for a browser that has no session and so gets none of the page's files. */
+export function plainPage(res: ServerResponse, status: number, message: Safe): void {
+  const text = message.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Parley inbox</title>
+<h1>The inbox cannot be shown</h1>
+<p>${text}</p>
+</html>
+`;
+  res.writeHead(status, { "Content-Type": "text/html; charset=utf-8" }).end(html);
 }

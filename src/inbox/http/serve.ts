@@ -7,7 +7,7 @@ import { inItsTurn } from "../../internal/turn.ts";
 import type { Inbox } from "../inbox.ts";
 import { readObject } from "./body.ts";
 import { allowedHosts, checkOrigin, checkSession, secure, sessionCookie } from "./guard.ts";
-import { servePage } from "./page.ts";
+import { isVisit, plainPage, servePage } from "./page.ts";
 import { problem, problemOf } from "./problems.ts";
 import { ROUTES } from "./routes.ts";
 import { Sessions } from "./sessions.ts";
@@ -128,5 +128,6 @@ function fail(req: IncomingMessage, res: ServerResponse, error: unknown, onError
   const { status, error: body } = known ?? problem(500, "failed", "The inbox failed. See where it was started.");
   // What is left of a body is not read: the connection ends with the answer.
   if (!req.complete) res.setHeader("Connection", "close");
-  json(res, status, { error: body });
+  if (isVisit(req)) plainPage(res, status, body.message);
+  else json(res, status, { error: body });
 }

@@ -12,13 +12,18 @@ const STATES: Record<CallItem["state"], string> = {
   expired: "Expired",
 };
 
-export function StateBadge({ call, waitingOnServer = false }: { call: CallItem; waitingOnServer?: boolean }) {
+type BadgeProps = { call: CallItem; waitingOnServer?: boolean; unreachable?: boolean };
+
+export function StateBadge({ call, waitingOnServer = false, unreachable = false }: BadgeProps) {
   const { state, isError } = call;
   return (
-    <span class={`badge ${isError === true ? "failed" : state}`}>
-      {waitingOnServer ? "Waiting for the server" : stateText(call)}
-    </span>
+    <span class={`badge ${isError === true ? "failed" : state}`}>{badgeText(call, waitingOnServer, unreachable)}</span>
   );
+}
+
+function badgeText(call: CallItem, waitingOnServer: boolean, unreachable: boolean): string {
+  if (unreachable && call.ending !== true) return "Server out of reach";
+  return waitingOnServer ? "Waiting for the server" : stateText(call);
 }
 
 function stateText({ state, task, ending, isError }: CallItem): string {

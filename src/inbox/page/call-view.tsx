@@ -55,8 +55,12 @@ function Loaded({ call, onCall, onRefresh }: LoadedProps) {
         </p>
         {call.arguments !== undefined && <Framed own label="With these arguments" text={call.arguments} />}
         <p class="meta">
-          <StateBadge call={call} waitingOnServer={call.waitingOnServer === true} /> <Facts call={call} />{" "}
-          <Deadline call={call} />
+          <StateBadge
+            call={call}
+            waitingOnServer={call.waitingOnServer === true}
+            unreachable={call.unreachable !== undefined}
+          />{" "}
+          <Facts call={call} /> <Deadline call={call} />
         </p>
       </section>
       {call.task !== undefined && isOpen(call) && <Task call={call} task={call.task} />}
@@ -72,7 +76,9 @@ function Loaded({ call, onCall, onRefresh }: LoadedProps) {
           <Framed label="The server answered" text={call.result.text} />
         </section>
       )}
-      {call.waitingOnServer === true && call.state === "sending" && <WaitingOnServer call={call} onCall={onCall} />}
+      {call.state === "sending" && (call.waitingOnServer === true || call.unreachable !== undefined) && (
+        <WaitingOnServer call={call} onCall={onCall} />
+      )}
       {isOpen(call) && stillOpen > 0 && call.questions.length > stillOpen && (
         <p class="hint">
           Answers are kept here and go to the server together, once every question of this round is decided.
@@ -184,6 +190,7 @@ function newsOf(call: CallView): string {
     call.state,
     call.task !== undefined,
     call.ending,
+    call.unreachable !== undefined,
     ...openOf(call).map(({ id, sampling }) => `${id} ${sampling?.stage}`),
   ].join(" ");
 }
@@ -213,6 +220,7 @@ function newsText(call: CallView, open: readonly QuestionItem[]): string {
     return "Your model has answered. Read it before it is sent.";
   const [first] = open;
   if (first !== undefined) return `Server “${first.view.server.id}” ${ASKS[first.view.kind]}.`;
+  if (call.unreachable !== undefined) return "The server cannot be reached.";
   if (call.waitingOnServer === true) return "The server is waiting for something that happens elsewhere.";
   if (call.ending === true) return "The server is being told to cancel the task.";
   if (call.task !== undefined && call.state === "sending") return "The server goes on with it as a task.";

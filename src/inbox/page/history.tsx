@@ -1,4 +1,5 @@
 /** What happened in a call, and who decided: a policy's decision is never shown as a person's. */
+import { STARTED_OVER } from "../../present/words.ts";
 import type { HistoryItem } from "../api.ts";
 import { verbOf } from "./decide.ts";
 import { Quoted } from "./server-text.tsx";
@@ -56,8 +57,12 @@ function What({ item }: { item: HistoryItem }) {
       );
     case "sent":
       return <>The answers were sent to the server.</>;
+    case "started_over":
+      return <>{STARTED_OVER}</>;
     case "waiting_on_server":
       return <>The server waits for something that happens elsewhere.</>;
+    case "unreachable":
+      return <>The server could not be reached, or did not answer.</>;
     case "resumed":
       return <>The inbox was restarted and took the call up again.</>;
     case "task":

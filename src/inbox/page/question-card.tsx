@@ -1,6 +1,6 @@
 /** One question of a call: who asks, what to be careful of, and its controls (rules I1 to I4, F1). */
 
-import { ASKS } from "../../present/words.ts";
+import { ASKS, STARTED_OVER } from "../../present/words.ts";
 import type { CallView, QuestionItem } from "../api.ts";
 import { Notice, TooEarly } from "./controls.tsx";
 import { type Decide, type DecideProps, decisionText, useDecide } from "./decide.ts";
@@ -40,6 +40,7 @@ export function QuestionCard({ call, question, number, of, onCall, onStale }: Ca
           </p>
         )}
       </header>
+      {view.startedOver === true && question.decision === undefined && <Notice tone="info">{STARTED_OVER}</Notice>}
       <Warnings warnings={view.warnings} />
       {decide.problem !== undefined && <Notice tone="bad">{decide.problem.message}</Notice>}
       {question.decision === undefined ? (

@@ -4,7 +4,7 @@ import type { QuestionView } from "../model.ts";
 import type { SamplingView } from "../sampling-view.ts";
 import { host, inline, join, type Safe, say } from "../text.ts";
 import type { AcceptableUrl } from "../url.ts";
-import { ASKS } from "../words.ts";
+import { ASKS, STARTED_OVER } from "../words.ts";
 import { framed, wrapped } from "./wrap.ts";
 
 /** The address's own piece of style: what it says must not hang on colour settings. */
@@ -12,10 +12,15 @@ const BOLD = host("\u001b[1m");
 const NOT_BOLD = host("\u001b[22m");
 
 /** Who asks, for what call, and until when. */
-export function drawAsker({ server, call, key, answerBy }: QuestionView, asks: Safe, columns: number): Safe[] {
+export function drawAsker(
+  { server, call, key, answerBy, startedOver }: QuestionView,
+  asks: Safe,
+  columns: number,
+): Safe[] {
   const lines: Safe[] = [host(""), ...wrapped(say`━━ Server “${server.id}” ${asks}  (question “${key}”)`, columns)];
   if (server.claimed !== undefined) lines.push(...wrapped(say`  It calls itself “${server.claimed}”.`, columns));
   lines.push(...wrapped(say`  It runs ${call.method} “${call.target}” for you.`, columns));
+  if (startedOver === true) lines.push(...wrapped(say`  ▲ ${STARTED_OVER}`, columns));
   if (answerBy !== undefined) {
     lines.push(...wrapped(say`  It can wait until ${localTime(answerBy)}; then the call ends unanswered.`, columns));
   }
