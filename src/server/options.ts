@@ -65,7 +65,7 @@ export interface ParleyOptions {
   readonly tasks?: TaskStore | TasksOptions;
   /** `"every-step"`: run the flow again after every entry that settles, to find what replay would change. For tests. */
   readonly replay?: "when-needed" | "every-step";
-  /** Told of every round, refusal and warning. Default: warnings become process warnings. */
+  /** Told of every round, refusal and warning. Default: warnings and failed tasks become process warnings. */
   readonly onEvent?: (event: ParleyEvent) => void;
   /** Wall clock in ms. Default `Date.now`. */
   readonly now?: () => number;

@@ -26,6 +26,18 @@ it("a call that goes on as a task is driven to its end, says so on standard erro
   }
 });
 
+it("a task that fails by its flow's own fault is said on standard error, with what its caller was told", async () => {
+  const server = await serving("failing.mjs");
+  onTestFinished(async () => void (await server.stop()));
+  const wire = new TaskWire(server.url);
+  const twice = await wire.ended(await wire.begin("twice-as-task"));
+  expect(twice).toMatchObject({ status: "failed", error: { data: { reason: "duplicate_key" } } });
+  expect(await wire.ended(await wire.begin("throws-as-task"))).toMatchObject({ result: { isError: true } });
+  await until(() => server.err().includes("throws-as-task") || undefined);
+  expect(server.err()).toMatch(/warning: tools\/call twice-as-task failed: Key "k" is used twice/);
+  expect(server.err()).toMatch(/warning: tools\/call throws-as-task failed: no disk/);
+});
+
 it.each(["native", "sdk"])("H30 its tasks are told of, on --mount %s", async (mount) => {
   const server = await serving("tasks.mjs", ["--mount", mount]);
   try {

@@ -495,6 +495,9 @@ describe("a task and its process", () => {
     dead.die();
     const second = await serve([flow], { store: sqliteTasks({ path }), leaseMs: 50, maxAttempts: 1 });
     expect((await second.wire.ended(taskId))["error"]).toMatchObject({ data: { reason: "given_up" } });
+    const told = { type: "task_ended", status: "failed", error: { message: expect.stringContaining("maxAttempts") } };
+    await until(() => second.events.some(({ type }) => type === "task_ended") || undefined);
+    expect(second.events).toContainEqual(expect.objectContaining(told));
   });
 
   it("E11: waits for what a link leads to", async () => {

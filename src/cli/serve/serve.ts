@@ -2,7 +2,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { messageOf } from "../../errors.ts";
 import { isLoopback } from "../../internal/net.ts";
-import type { ParleyEvent } from "../../server/events.ts";
+import { type ParleyEvent, taskFaults } from "../../server/events.ts";
 import { createParley, type Parley } from "../../server/parley.ts";
 import { oneLine, usageError } from "../exit.ts";
 import type { Io } from "../io.ts";
@@ -63,11 +63,12 @@ function makeParley(
   if (options.callers === "authenticated" && !setting.authenticated) {
     throw usageError("the module serves authenticated callers only", "give --bearer-tokens FILE, over HTTP");
   }
+  const faultOf = taskFaults();
   return createParley({
     callers: setting.authenticated ? "authenticated" : "anonymous",
     ...options,
     onEvent: (event) => {
-      const text = warningOf(event);
+      const text = warningOf(event) ?? faultOf(event);
       if (text !== undefined) setting.warn(text);
       options.onEvent?.(event);
     },

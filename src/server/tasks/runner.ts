@@ -162,6 +162,9 @@ export class TaskRunner implements Waker {
       }
       if (claimed.attempt > tasks.maxAttempts) {
         await this.#settle(hold, { body: { ...body, put: [], updatedAt: now(), end: GIVEN_UP }, phase: "ended" });
+        const { callId, round } = body.state;
+        const error = { message: `Given up: taken over ${tasks.maxAttempts} times (tasks.maxAttempts).` };
+        this.#options.onEvent({ type: "task_ended", ...toolCall(head.target), callId, round, status: "failed", error });
         return;
       }
       if (claimed.attempt > 1) this.#tellTakeOver(claimed, body.state.callId, body.state.round, head.target);
