@@ -111,6 +111,9 @@ const DEFAULTS = {
   divergenceGraceMs: 1_000,
 } as const satisfies Required<ParleyLimits>;
 
+const LOST_TASKS =
+  "Tasks outlive this process in their store, but the key that seals them does not: after a restart none can be opened.";
+
 /**
  * Applies defaults and reports start-up warnings; the only place that does.
  * @throws ParleyError `configuration`
@@ -124,7 +127,11 @@ export function resolveOptions(options: ParleyOptions): ResolvedOptions {
     ...(options.keys !== undefined && { keys: options.keys }),
     ...(options.replicas !== undefined && { replicas: options.replicas }),
   });
-  for (const { code, message } of ring.warnings) onEvent({ type: "warning", code, message });
+  const tasks = options.tasks && resolveTasks(options.tasks, options.callers);
+  for (const { code, message } of ring.warnings) {
+    const kept = tasks !== undefined && tasks.store.volatile !== true ? `${LOST_TASKS} ` : "";
+    onEvent({ type: "warning", code, message: `${kept}${message}` });
+  }
   if (options.callers !== "authenticated") {
     const message = "Calls without verified auth info share one principal: their state is not bound to a caller.";
     if (options.callers === "anonymous") onEvent({ type: "warning", code: "anonymous_callers", message, meant: true });
@@ -152,7 +159,7 @@ export function resolveOptions(options: ParleyOptions): ResolvedOptions {
     now: options.now ?? Date.now,
     ledger,
     singleUse: options.singleUse ?? true,
-    tasks: options.tasks && resolveTasks(options.tasks, options.callers),
+    tasks,
     keepMs: limits.roundTtlMs + limits.clockSkewMs + (ledger?.leaseMs ?? 0) + (ledger?.waitMs ?? 0),
     holdClock: options.holdClock ?? systemHoldClock,
     schedule: options.schedule ?? nodeSchedule,

@@ -84,6 +84,7 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
   }
 
   return {
+    volatile: true,
     async create(task) {
       const time = begin();
       if (live(task.id, time) !== undefined) return "exists";
