@@ -5,7 +5,7 @@
 import { Deadlines } from "../store/deadlines.ts";
 import { stopIfLate } from "../store/operations.ts";
 import { resolveTimeout, type StoreOptions } from "../store/options.ts";
-import { openSqlite, patiently, startSqlite } from "../store/sqlite.ts";
+import { openPrivateSqlite, patiently, startSqlite } from "../store/sqlite.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import type { ClaimedTask, TaskAnswer, TaskClaimRequest, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
 import { taskOperations } from "./guard.ts";
@@ -40,7 +40,7 @@ const SWEEP_ROWS = 16;
 
 /**
  * @param source A better-sqlite3 database, whose settings stay its owner's; or the path of a file to open in WAL mode
- *   (`better-sqlite3` must be installed), which `close` closes.
+ *   for this user alone (`better-sqlite3` must be installed), which `close` closes.
  * @throws ParleyError `configuration`: the package is missing, the file cannot be opened, or its schema is newer
  */
 export function sqliteTasks(
@@ -50,7 +50,7 @@ export function sqliteTasks(
   const timeoutMs = resolveTimeout("sqliteTasks", options.timeoutMs);
   const clock = options.now ?? Date.now;
   const own = "path" in source;
-  const database = own ? openSqlite(source.path, "sqliteTasks", timeoutMs) : source;
+  const database = own ? openPrivateSqlite(source.path, "sqliteTasks", timeoutMs) : source;
   const { sql, transact } = startSqlite(database, own, SCHEMA, prepareTasks);
   const operations = taskOperations("sqlite", new Deadlines(timeoutMs));
 
