@@ -61,6 +61,8 @@ export type ParleyEvent =
     })
   /** Tasks could not be looked for, or a run of one ended without its end being stored; it is tried again. */
   | { readonly type: "task_runner_failed"; readonly code?: string; readonly message: string }
+  /** `close` waits for this many tasks that run here. */
+  | { readonly type: "tasks_draining"; readonly tasks: number }
   | (EventScope & { readonly type: "ledger_unavailable"; readonly message: string })
   | (EventScope & RunEvent);
 

@@ -87,7 +87,10 @@ export class TaskRunner implements Waker {
     await this.#looking;
     const { holdClock, tasks } = this.#options;
     const all = () => Promise.all([...this.#running.values()].map(({ ended }) => ended));
-    if (this.#running.size > 0) await Promise.race([all(), holdClock.sleep(tasks.drainMs)]);
+    if (this.#running.size > 0) {
+      this.#options.onEvent({ type: "tasks_draining", tasks: this.#running.size });
+      await Promise.race([all(), holdClock.sleep(tasks.drainMs)]);
+    }
     for (const { abort } of this.#running.values()) abort.abort(new TaskStopped("drained"));
     // A step that does not listen to its signal ends with the process: its lease is no longer kept up.
     let stopTimer = () => {};
