@@ -74,7 +74,7 @@ export function createParley(options: ParleyOptions = {}): Parley {
   const isOurs = (state: string) => prefixes.some((prefix) => state.startsWith(prefix));
   const register = (mcpServer: McpServer, flows: readonly AnyFlow[]) => {
     mount(mcpServer, flows, rounds, isOurs);
-    if (methods === undefined) return;
+    if (methods === undefined) return checkNoneIsTask(flows);
     mountTasks(mcpServer, methods);
     runner?.add(flows);
   };
@@ -100,6 +100,20 @@ export function createParley(options: ParleyOptions = {}): Parley {
     tickets: (own) => createTickets(resolved, own),
     keyIds: resolved.ring.ids,
   };
+}
+
+/** Said where the server starts, not to its first caller. @throws ParleyError `configuration` */
+function checkNoneIsTask(flows: readonly AnyFlow[]): void {
+  for (const flow of flows) {
+    if (flow.type !== "tool") continue;
+    const { background } = flow.config;
+    if (background === undefined || background.otherwise === "foreground") continue;
+    const remedy = `Give createParley the option tasks, or the tool background: { otherwise: "foreground" }.`;
+    throw new ParleyError(
+      "configuration",
+      `tool "${flow.name}" starts as a task, and nothing runs tasks here. ${remedy}`,
+    );
+  }
 }
 
 function isTransport(served: McpHttpHandler | Transport): served is Transport {

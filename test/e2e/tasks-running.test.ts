@@ -2,10 +2,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { McpServer } from "@modelcontextprotocol/server";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   type AnyFlow,
+  type BackgroundOptions,
   createParley,
   type Flow,
   type Parley,
@@ -14,6 +16,7 @@ import {
   prompt,
   type TaskStore,
   type TasksOptions,
+  type ToolFlow,
   tool,
 } from "../../src/index.ts";
 import { memoryLedger } from "../../src/ledger/memory.ts";
@@ -518,7 +521,8 @@ describe("a task and its process", () => {
 
   it("H3: without the option tasks nothing is handed over, and no method of tasks is there", async () => {
     const parley = createParley({ keys: [KEY], callers: "anonymous" });
-    const server = await serveFlows("sdk", parley, [tool("job", { background: {} }, () => text("x"))]);
+    const job = tool("job", {}, async (_args, flow) => text(String(await flow.background())));
+    const server = await serveFlows("sdk", parley, [job]);
     closers.push(() => server.close());
     const wire = new TaskWire(server.url);
     expect((await wire.call("job")).error).toMatchObject({ code: -32603, data: { reason: "configuration" } });
@@ -526,5 +530,22 @@ describe("a task and its process", () => {
     expect((await wire.get("x")).error?.code).toBe(-32601);
     expect(() => parley.runTasks([])).toThrow(expect.objectContaining({ code: "configuration" }));
     await parley.close();
+  });
+
+  it("H3: without the option tasks a tool that starts as one is refused where the server starts", () => {
+    const parley = createParley({ keys: [KEY], callers: "anonymous" });
+    const job = (background: BackgroundOptions) => tool("job", { background }, () => text("x"));
+    const mounts: ((flow: ToolFlow) => unknown)[] = [
+      (flow) => parley.handler({ name: "s", version: "1", tools: [flow] }),
+      (flow) => parley.register(new McpServer({ name: "s", version: "1" }), [flow]),
+    ];
+    for (const mounted of mounts) {
+      expect(() => mounted(job({ otherwise: "foreground" }))).not.toThrow();
+      const refused = {
+        code: "configuration",
+        message: expect.stringMatching(/^tool "job" starts as a task.+option tasks/),
+      };
+      expect(() => mounted(job({}))).toThrow(expect.objectContaining(refused));
+    }
   });
 });
