@@ -1,5 +1,6 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
-import { messageOf, ParleyError } from "../errors.ts";
+import { messageOf, type ParleyError } from "../errors.ts";
+import { badOption, checkNames } from "../internal/options.ts";
 import type { Ledger } from "../ledger/contract.ts";
 import type { Limits } from "../replay/types.ts";
 import {
@@ -98,6 +99,25 @@ export interface ResolvedOptions {
   onEvent(event: ParleyEvent): void;
 }
 
+const NAMES: Record<keyof ParleyOptions, true> = {
+  keys: true,
+  replicas: true,
+  audience: true,
+  callers: true,
+  principal: true,
+  limits: true,
+  compress: true,
+  ledger: true,
+  singleUse: true,
+  tasks: true,
+  replay: true,
+  onEvent: true,
+  now: true,
+  random: true,
+  holdClock: true,
+  schedule: true,
+};
+
 const LONGEST_MS = 366 * 24 * 3_600_000;
 
 const DEFAULTS = {
@@ -119,6 +139,7 @@ const LOST_TASKS =
  * @throws ParleyError `configuration`
  */
 export function resolveOptions(options: ParleyOptions): ResolvedOptions {
+  checkNames("createParley", options, NAMES);
   const limits = resolveLimits(options.limits ?? {});
   const random = options.random ?? pooledRandom();
   const onEvent = unbreakable(options.onEvent ?? warnOnly(process.env["NODE_ENV"] !== "production"));
@@ -188,10 +209,9 @@ function principalOf({ clientId, extra }: AuthInfo): Principal {
 }
 
 function resolveLimits(given: ParleyLimits): Required<ParleyLimits> {
+  checkNames("createParley", given, DEFAULTS, "limits");
   const limits: Required<ParleyLimits> = { ...DEFAULTS };
   for (const [name, value] of Object.entries(given) as [keyof ParleyLimits, unknown][]) {
-    if (!Object.hasOwn(DEFAULTS, name))
-      throw wrong(`limits.${name}`, `is unknown; there are ${Object.keys(DEFAULTS).join(", ")}`);
     if (value === undefined) continue;
     const least = name.endsWith("Ms") ? 0 : 1;
     if (name.endsWith("Ms") && (value as number) > LONGEST_MS)
@@ -209,5 +229,5 @@ function text(name: string, value: unknown): string {
 }
 
 function wrong(name: string, rule: string): ParleyError {
-  return new ParleyError("configuration", `createParley: option ${name} ${rule}.`, { details: { option: name } });
+  return badOption("createParley", name, rule);
 }

@@ -91,6 +91,8 @@ export function createParley(options: ParleyOptions = {}): Parley {
     runTasks: (flows) => {
       if (runner === undefined)
         throw new ParleyError("configuration", "runTasks: createParley needs the option tasks.");
+      if (!Array.isArray(flows))
+        throw new ParleyError("configuration", "runTasks: the argument must be an array of flows: runTasks([flow]).");
       runner.add(flows);
     },
     close: async () => {
