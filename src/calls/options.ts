@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ParleyError } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
+import { checkNames } from "../internal/options.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { CallEvent, Recorder } from "./events.ts";
@@ -130,12 +131,11 @@ const DEFAULTS = {
   newCallId: () => randomUUID().replaceAll("-", ""),
 };
 const PACING: Required<Pacing> = { initialMs: 250, factor: 2, maxMs: 5000, jitter: 0.2 };
-const NAMES = new Set(["server", "responders", "onEvent", "recorder", "pacing", ...Object.keys(DEFAULTS)]);
+const NAMES = { server: true, responders: true, onEvent: true, recorder: true, pacing: true, ...DEFAULTS };
 
 /** @throws ParleyError `configuration`, naming the option. */
 export function resolveOptions(options: CallsOptions): ResolvedOptions {
-  if (!isObject(options)) throw bad("options", "must be an object");
-  for (const name of Object.keys(options)) if (!NAMES.has(name)) throw bad(name, "is not an option of createCalls");
+  checkNames("createCalls", options, NAMES);
   const { responders = {}, pacing, ...rest } = withoutUndefined(options);
   const resolved: ResolvedOptions = {
     ...DEFAULTS,
@@ -177,8 +177,8 @@ function checkInteger(name: string, value: unknown, least: number): void {
 }
 
 function checkPacing(pacing: Required<Pacing>): void {
-  const { initialMs, factor, maxMs, jitter, ...unknown } = pacing;
-  for (const name of Object.keys(unknown)) throw bad(`pacing.${name}`, "is not an option of pacing");
+  checkNames("createCalls", pacing, PACING, "pacing");
+  const { initialMs, factor, maxMs, jitter } = pacing;
   if (!(Number.isFinite(initialMs) && initialMs >= 0)) throw bad("pacing.initialMs", "must be 0 or more milliseconds");
   if (!(Number.isFinite(factor) && factor >= 1)) throw bad("pacing.factor", "must be at least 1");
   if (!(Number.isFinite(maxMs) && maxMs >= initialMs)) throw bad("pacing.maxMs", "must be at least pacing.initialMs");

@@ -56,7 +56,9 @@ Without it callers are anonymous, and a state is not bound to a caller.
 module that exports it is served on the SDK's own handler, as --mount sdk does for any module.
 
 PARLEY_KEYS holds the keys that seal states, newest first, separated by commas (see parley keygen).
-SIGINT and SIGTERM stop the server: requests in flight get three seconds.
+SIGINT and SIGTERM stop the server: requests in flight get three seconds. Tasks that are running get tasks.drainMs (10 s) to
+end, and as long again to stop when they are told to. A second signal ends the server at once, with exit code 4. What was
+left goes on in another process, or at the next start, once its lease is over; memoryTasks forgets it.
 ${CODES}`;
 
 export const INBOX_HELP = `

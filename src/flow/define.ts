@@ -8,6 +8,7 @@ import type {
   Tool,
 } from "@modelcontextprotocol/server";
 import { ParleyError } from "../errors.ts";
+import { checkNames } from "../internal/options.ts";
 import { checkBackground } from "../replay/background.ts";
 import type { BackgroundOptions } from "../replay/types.ts";
 import type { Flow } from "./types.ts";
@@ -49,6 +50,21 @@ export interface ResourceConfig extends FlowConfig {
   readonly _meta?: Record<string, unknown>;
 }
 
+/** Ours, and what the SDK takes besides. */
+const TOOL_NAMES: Record<keyof ToolConfig<undefined> | "scopeChallenge", true> = {
+  title: true,
+  description: true,
+  version: true,
+  singleUse: true,
+  inputSchema: true,
+  outputSchema: true,
+  background: true,
+  annotations: true,
+  icons: true,
+  _meta: true,
+  scopeChallenge: true,
+};
+
 /** A tool whose handler is a flow. Made by {@link tool}. */
 export interface ToolFlow {
   readonly type: "tool";
@@ -74,7 +90,7 @@ export type AnyFlow = ToolFlow | PromptFlow | ResourceFlow;
 
 /**
  * A tool that may ask in the middle. `handler` is an ordinary async function that runs from the top in every round.
- * @throws ParleyError `configuration` for a missing name or handler.
+ * @throws ParleyError `configuration` for a missing name or handler, and for an option that is wrong or unknown.
  */
 export function tool<I extends StandardSchemaWithJSON | undefined = undefined>(
   name: string,
@@ -82,9 +98,10 @@ export function tool<I extends StandardSchemaWithJSON | undefined = undefined>(
   handler: (args: Input<I>, flow: Flow) => MaybePromise<CallToolResult>,
 ): ToolFlow {
   check("tool", name, config, handler);
+  checkNames(`tool "${name}"`, config, TOOL_NAMES);
   checkSchema(`tool "${name}": inputSchema`, config.inputSchema);
   checkSchema(`tool "${name}": outputSchema`, config.outputSchema);
-  checkBackground(config.background ?? {});
+  if (config.background !== undefined) checkBackground(config.background, `tool "${name}"`, "background");
   return Object.freeze({
     type: "tool",
     name,

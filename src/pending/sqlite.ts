@@ -4,10 +4,9 @@
  * The file holds servers' states and people's answers. One that is opened by path is readable by its owner alone, and
  * with `keys` what it holds of a call is sealed; who asks, for what and when stays readable, for lists.
  */
-import { chmodSync, closeSync, openSync } from "node:fs";
-import { ParleyError, reasonOf } from "../errors.ts";
+import { ParleyError } from "../errors.ts";
 import { type Box, createBox, createKeyRing, pooledRandom } from "../state/index.ts";
-import { openSqlite, patiently, startSqlite } from "../store/sqlite.ts";
+import { openPrivateSqlite, patiently, startSqlite } from "../store/sqlite.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import type { PendingCall } from "./call.ts";
 import { dueAt, type PendingStore, type PendingStoreOptions, type PendingSummary } from "./contract.ts";
@@ -56,7 +55,7 @@ export function sqlitePending(
   const { keys, timeoutMs = 5000 } = options;
   const box = keys && createBox(createKeyRing({ keys, random: pooledRandom() }), PURPOSE, pooledRandom());
   const own = "path" in source;
-  const database = own ? open(source.path, timeoutMs) : source;
+  const database = own ? openPrivateSqlite(source.path, "sqlitePending", timeoutMs) : source;
   const { sql, transact } = startSqlite(database, own, SCHEMA, prepare);
 
   async function transaction<T>(work: () => T): Promise<T> {
@@ -147,20 +146,6 @@ export function sqlitePending(
       if (own) database.close();
     },
   };
-}
-
-/** Made readable for its owner alone before anything is in it; SQLite gives its other files the same mode. */
-function open(path: string, timeoutMs: number): SqliteDatabase {
-  if (path !== ":memory:") {
-    try {
-      closeSync(openSync(path, "a", 0o600));
-      chmodSync(path, 0o600);
-    } catch (cause) {
-      const message = `sqlitePending: the file cannot be opened: ${reasonOf(cause)}.`;
-      throw new ParleyError("configuration", message, { cause });
-    }
-  }
-  return openSqlite(path, "sqlitePending", timeoutMs);
 }
 
 function encode(box: Box | undefined, call: PendingCall): Buffer {

@@ -1,5 +1,6 @@
 /** The point at which the rest of a flow becomes a task. */
 import { ParleyError } from "../errors.ts";
+import { badOption, checkNames } from "../internal/options.ts";
 import type { Entry, Pending } from "../journal/entry.ts";
 import { TASKS_EXTENSION } from "../protocol/tasks.ts";
 import type { ClientCapabilities } from "../protocol/types.ts";
@@ -11,14 +12,22 @@ export const BACKGROUND_KEY = "#background";
 /** What `-32021` names (H5). */
 export const TASKS_MISSING: ClientCapabilities = { extensions: { [TASKS_EXTENSION]: {} } };
 
-/** @throws ParleyError `configuration` */
-export function checkBackground({ ttlMs, pollIntervalMs, otherwise }: BackgroundOptions): void {
+const BACKGROUND: Record<keyof BackgroundOptions, true> = { ttlMs: true, pollIntervalMs: true, otherwise: true };
+
+/**
+ * @param group The option of `where` that these are, if they are one.
+ * @throws ParleyError `configuration`, naming the option
+ */
+export function checkBackground(options: BackgroundOptions, where = "flow.background", group?: string): void {
+  checkNames(where, options, BACKGROUND, group);
+  const { ttlMs, pollIntervalMs, otherwise } = options;
+  const wrong = (name: string, rule: string) => badOption(where, group === undefined ? name : `${group}.${name}`, rule);
   for (const [name, ms] of Object.entries({ ttlMs, pollIntervalMs })) {
     if (ms === undefined || (Number.isSafeInteger(ms) && ms > 0)) continue;
-    throw new ParleyError("configuration", `flow.background: ${name} must be a whole number of ms, 1 or more.`);
+    throw wrong(name, "must be a whole number of ms, 1 or more");
   }
   if (otherwise === undefined || otherwise === "refuse" || otherwise === "foreground") return;
-  throw new ParleyError("configuration", 'flow.background: otherwise must be "refuse" or "foreground".');
+  throw wrong("otherwise", 'must be "refuse" or "foreground"');
 }
 
 export function handedOver(

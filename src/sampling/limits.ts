@@ -5,6 +5,7 @@
 import { type Clock, systemClock } from "../calls/clock.ts";
 import type { QuestionContext } from "../calls/responder.ts";
 import { ParleyError } from "../errors.ts";
+import { checkNames } from "../internal/options.ts";
 import type { SamplingParams, SamplingResult } from "../protocol/types.ts";
 import { usageOf } from "./model.ts";
 
@@ -70,8 +71,8 @@ const MAX_CALLS = 10_000;
 /** @throws ParleyError `configuration`, naming the option. */
 export function samplingLimits(options: SamplingLimitsOptions = {}): SamplingLimits {
   const { clock = systemClock, ...given } = options;
+  checkNames("samplingLimits", given, DEFAULTS);
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in DEFAULTS)) throw bad(name, "is not an option of samplingLimits");
     if (value === undefined) continue;
     if (value !== Number.POSITIVE_INFINITY && (!Number.isSafeInteger(value) || value < 0)) {
       throw bad(name, "must be an integer from 0, or Infinity");

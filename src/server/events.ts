@@ -56,10 +56,13 @@ export type ParleyEvent =
       readonly callId: string;
       readonly round: number;
       readonly status: "completed" | "failed" | "cancelled";
+      /** Of a task that failed, or whose flow threw: that one has completed, with a result that says so. */
       readonly error?: { readonly message: string };
     })
   /** Tasks could not be looked for, or a run of one ended without its end being stored; it is tried again. */
   | { readonly type: "task_runner_failed"; readonly code?: string; readonly message: string }
+  /** `close` waits for this many tasks that run here. */
+  | { readonly type: "tasks_draining"; readonly tasks: number }
   | (EventScope & { readonly type: "ledger_unavailable"; readonly message: string })
   | (EventScope & RunEvent);
 
@@ -69,12 +72,32 @@ const DEVELOPER_EVENTS: ReadonlySet<string> = new Set(["stray", "unawaited_step"
 
 /** The default observer: process warnings for what an author or operator must know, silence for the rest. */
 export function warnOnly(development: boolean): (event: ParleyEvent) => void {
+  const faultOf = taskFaults();
   return (event) => {
-    if (event.type === "warning") {
+    const fault = faultOf(event);
+    if (fault !== undefined) process.emitWarning(fault, "ParleyWarning");
+    else if (event.type === "warning") {
       if (!event.meant) process.emitWarning(event.message, { type: "ParleyWarning", code: event.code });
     } else if (development && DEVELOPER_EVENTS.has(event.type)) {
       process.emitWarning(describe(event), "ParleyWarning");
     }
+  };
+}
+
+/**
+ * What must be read of tasks that failed: nobody waits for them where they run, and their callers are told to look here. A
+ * store that is away fails every look: that is said once, until a task begins or ends again.
+ */
+export function taskFaults(): (event: ParleyEvent) => string | undefined {
+  let said: string | undefined;
+  return (event) => {
+    if (event.type === "task_begun" || event.type === "task_ended") said = undefined;
+    if (event.type === "task_ended") {
+      return event.error && `${event.method} ${event.target} failed: ${event.error.message}`;
+    }
+    if (event.type !== "task_runner_failed" || event.message === said) return undefined;
+    said = event.message;
+    return `tasks cannot be run: ${event.message}`;
   };
 }
 

@@ -1,4 +1,6 @@
-import { ParleyError } from "../errors.ts";
+import type { ParleyError } from "../errors.ts";
+import { isObject } from "../internal/json.ts";
+import { badOption, checkNames } from "../internal/options.ts";
 import type { Ledger } from "../ledger/contract.ts";
 
 export interface LedgerOptions {
@@ -37,8 +39,7 @@ const CHOICES = {
 
 /** @throws ParleyError `configuration`, with the option named. */
 export function resolveLedger(given: Ledger | LedgerOptions): ResolvedLedger {
-  const options: LedgerOptions = "store" in given ? given : { store: given };
-  if (typeof options.store?.claim !== "function") throw wrong("store", "must be a ledger");
+  const options = optionsIn(given);
   for (const [name, choices] of Object.entries(CHOICES)) {
     const value = options[name as keyof typeof CHOICES];
     if (value !== undefined && !(choices as readonly string[]).includes(value)) {
@@ -61,8 +62,29 @@ export function resolveLedger(given: Ledger | LedgerOptions): ResolvedLedger {
   };
 }
 
+const NAMES: Record<keyof LedgerOptions, true> = {
+  store: true,
+  record: true,
+  leaseMs: true,
+  waitMs: true,
+  onUnavailable: true,
+  journal: true,
+  journalAboveBytes: true,
+};
+
+function optionsIn(given: Ledger | LedgerOptions): LedgerOptions {
+  if (isLedger(given)) return { store: given };
+  if (!isObject(given)) throw badOption("createParley", "ledger", "must be a ledger, or { store } with options");
+  checkNames("createParley", given, NAMES, "ledger");
+  const options = given as LedgerOptions;
+  if (!isLedger(options.store)) throw wrong("store", "must be a ledger");
+  return options;
+}
+
+function isLedger(value: unknown): value is Ledger {
+  return isObject(value) && typeof value["claim"] === "function";
+}
+
 function wrong(name: string, rule: string): ParleyError {
-  return new ParleyError("configuration", `createParley: option ledger.${name} ${rule}.`, {
-    details: { option: `ledger.${name}` },
-  });
+  return badOption("createParley", `ledger.${name}`, rule);
 }

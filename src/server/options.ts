@@ -1,5 +1,6 @@
 import type { AuthInfo } from "@modelcontextprotocol/server";
-import { messageOf, ParleyError } from "../errors.ts";
+import { messageOf, type ParleyError } from "../errors.ts";
+import { badOption, checkNames } from "../internal/options.ts";
 import type { Ledger } from "../ledger/contract.ts";
 import type { Limits } from "../replay/types.ts";
 import {
@@ -65,7 +66,7 @@ export interface ParleyOptions {
   readonly tasks?: TaskStore | TasksOptions;
   /** `"every-step"`: run the flow again after every entry that settles, to find what replay would change. For tests. */
   readonly replay?: "when-needed" | "every-step";
-  /** Told of every round, refusal and warning. Default: warnings become process warnings. */
+  /** Told of every round, refusal and warning. Default: warnings and failed tasks become process warnings. */
   readonly onEvent?: (event: ParleyEvent) => void;
   /** Wall clock in ms. Default `Date.now`. */
   readonly now?: () => number;
@@ -98,6 +99,25 @@ export interface ResolvedOptions {
   onEvent(event: ParleyEvent): void;
 }
 
+const NAMES: Record<keyof ParleyOptions, true> = {
+  keys: true,
+  replicas: true,
+  audience: true,
+  callers: true,
+  principal: true,
+  limits: true,
+  compress: true,
+  ledger: true,
+  singleUse: true,
+  tasks: true,
+  replay: true,
+  onEvent: true,
+  now: true,
+  random: true,
+  holdClock: true,
+  schedule: true,
+};
+
 const LONGEST_MS = 366 * 24 * 3_600_000;
 
 const DEFAULTS = {
@@ -111,11 +131,15 @@ const DEFAULTS = {
   divergenceGraceMs: 1_000,
 } as const satisfies Required<ParleyLimits>;
 
+const LOST_TASKS =
+  "Tasks outlive this process in their store, but the key that seals them does not: after a restart none can be opened.";
+
 /**
  * Applies defaults and reports start-up warnings; the only place that does.
  * @throws ParleyError `configuration`
  */
 export function resolveOptions(options: ParleyOptions): ResolvedOptions {
+  checkNames("createParley", options, NAMES);
   const limits = resolveLimits(options.limits ?? {});
   const random = options.random ?? pooledRandom();
   const onEvent = unbreakable(options.onEvent ?? warnOnly(process.env["NODE_ENV"] !== "production"));
@@ -124,7 +148,11 @@ export function resolveOptions(options: ParleyOptions): ResolvedOptions {
     ...(options.keys !== undefined && { keys: options.keys }),
     ...(options.replicas !== undefined && { replicas: options.replicas }),
   });
-  for (const { code, message } of ring.warnings) onEvent({ type: "warning", code, message });
+  const tasks = options.tasks && resolveTasks(options.tasks, options.callers);
+  for (const { code, message } of ring.warnings) {
+    const kept = tasks !== undefined && tasks.store.volatile !== true ? `${LOST_TASKS} ` : "";
+    onEvent({ type: "warning", code, message: `${kept}${message}` });
+  }
   if (options.callers !== "authenticated") {
     const message = "Calls without verified auth info share one principal: their state is not bound to a caller.";
     if (options.callers === "anonymous") onEvent({ type: "warning", code: "anonymous_callers", message, meant: true });
@@ -152,7 +180,7 @@ export function resolveOptions(options: ParleyOptions): ResolvedOptions {
     now: options.now ?? Date.now,
     ledger,
     singleUse: options.singleUse ?? true,
-    tasks: options.tasks && resolveTasks(options.tasks, options.callers),
+    tasks,
     keepMs: limits.roundTtlMs + limits.clockSkewMs + (ledger?.leaseMs ?? 0) + (ledger?.waitMs ?? 0),
     holdClock: options.holdClock ?? systemHoldClock,
     schedule: options.schedule ?? nodeSchedule,
@@ -181,10 +209,9 @@ function principalOf({ clientId, extra }: AuthInfo): Principal {
 }
 
 function resolveLimits(given: ParleyLimits): Required<ParleyLimits> {
+  checkNames("createParley", given, DEFAULTS, "limits");
   const limits: Required<ParleyLimits> = { ...DEFAULTS };
   for (const [name, value] of Object.entries(given) as [keyof ParleyLimits, unknown][]) {
-    if (!Object.hasOwn(DEFAULTS, name))
-      throw wrong(`limits.${name}`, `is unknown; there are ${Object.keys(DEFAULTS).join(", ")}`);
     if (value === undefined) continue;
     const least = name.endsWith("Ms") ? 0 : 1;
     if (name.endsWith("Ms") && (value as number) > LONGEST_MS)
@@ -202,5 +229,5 @@ function text(name: string, value: unknown): string {
 }
 
 function wrong(name: string, rule: string): ParleyError {
-  return new ParleyError("configuration", `createParley: option ${name} ${rule}.`, { details: { option: name } });
+  return badOption("createParley", name, rule);
 }

@@ -74,7 +74,7 @@ export function createParley(options: ParleyOptions = {}): Parley {
   const isOurs = (state: string) => prefixes.some((prefix) => state.startsWith(prefix));
   const register = (mcpServer: McpServer, flows: readonly AnyFlow[]) => {
     mount(mcpServer, flows, rounds, isOurs);
-    if (methods === undefined) return;
+    if (methods === undefined) return checkNoneIsTask(flows);
     mountTasks(mcpServer, methods);
     runner?.add(flows);
   };
@@ -91,6 +91,8 @@ export function createParley(options: ParleyOptions = {}): Parley {
     runTasks: (flows) => {
       if (runner === undefined)
         throw new ParleyError("configuration", "runTasks: createParley needs the option tasks.");
+      if (!Array.isArray(flows))
+        throw new ParleyError("configuration", "runTasks: the argument must be an array of flows: runTasks([flow]).");
       runner.add(flows);
     },
     close: async () => {
@@ -100,6 +102,20 @@ export function createParley(options: ParleyOptions = {}): Parley {
     tickets: (own) => createTickets(resolved, own),
     keyIds: resolved.ring.ids,
   };
+}
+
+/** Said where the server starts, not to its first caller. @throws ParleyError `configuration` */
+function checkNoneIsTask(flows: readonly AnyFlow[]): void {
+  for (const flow of flows) {
+    if (flow.type !== "tool") continue;
+    const { background } = flow.config;
+    if (background === undefined || background.otherwise === "foreground") continue;
+    const remedy = `Give createParley the option tasks, or the tool background: { otherwise: "foreground" }.`;
+    throw new ParleyError(
+      "configuration",
+      `tool "${flow.name}" starts as a task, and nothing runs tasks here. ${remedy}`,
+    );
+  }
 }
 
 function isTransport(served: McpHttpHandler | Transport): served is Transport {

@@ -1,4 +1,5 @@
 /** What every store in a SQLite file does alike: opening, migrating, and transactions beside other processes. */
+import { chmodSync, closeSync, openSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ParleyError, reasonOf } from "../errors.ts";
 import { loadPeer } from "./peer.ts";
@@ -36,6 +37,22 @@ export function openSqlite(path: string, store: string, timeoutMs: number): Sqli
   } catch (cause) {
     throw cannotOpen(store, cause);
   }
+}
+
+/**
+ * A file made readable for its owner alone before anything is in it; SQLite gives its other files the same mode.
+ * @throws ParleyError `configuration`
+ */
+export function openPrivateSqlite(path: string, store: string, timeoutMs: number): SqliteDatabase {
+  if (path !== ":memory:") {
+    try {
+      closeSync(openSync(path, "a", 0o600));
+      chmodSync(path, 0o600);
+    } catch (cause) {
+      throw new ParleyError("configuration", `${store}: the file cannot be opened: ${reasonOf(cause)}.`, { cause });
+    }
+  }
+  return openSqlite(path, store, timeoutMs);
 }
 
 /**

@@ -90,6 +90,8 @@ export interface TaskSettlement {
  * treat its hold as lost.
  */
 export interface TaskStore {
+  /** Its tasks end with this process. Of any other store it is said when its tasks are sealed with a key that does. */
+  readonly volatile?: true;
   /** `exists`: a task of this id is there, and stays as it is. `full`: the owner has `maxOpen` already. */
   create(task: NewTask): Promise<"created" | "exists" | "full">;
   read(id: string): Promise<StoredTask | undefined>;

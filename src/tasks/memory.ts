@@ -1,5 +1,6 @@
 /** Tasks in this process's memory: for tests, and for servers of one process that may forget on restart. */
 import { ParleyError } from "../errors.ts";
+import { checkNames } from "../internal/options.ts";
 import { createExpiryQueue } from "../store/expiry-queue.ts";
 import type { ClaimedTask, StoredTask, TaskAnswer, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
 import { type IndexedTask, TaskIndex } from "./memory-index.ts";
@@ -29,7 +30,12 @@ interface Row extends IndexedTask {
 /** Rows whose time is over that one operation drops at most, so that none pays for all of them. */
 const DROPS = 16;
 
-export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskStore {
+const NAMES: Record<keyof MemoryTasksOptions, true> = { now: true };
+
+/** @throws ParleyError `configuration` */
+export function memoryTasks(options: MemoryTasksOptions = {}): TaskStore {
+  checkNames("memoryTasks", options, NAMES);
+  const { now = Date.now } = options;
   const rows = new Map<string, Row>();
   const index = new TaskIndex();
   const expiries = createExpiryQueue();
@@ -84,6 +90,7 @@ export function memoryTasks({ now = Date.now }: MemoryTasksOptions = {}): TaskSt
   }
 
   return {
+    volatile: true,
     async create(task) {
       const time = begin();
       if (live(task.id, time) !== undefined) return "exists";

@@ -3,9 +3,10 @@
  * makes a task ready also tells a queue.
  */
 import { ParleyError } from "../errors.ts";
+import { checkNames } from "../internal/options.ts";
 import { asBuffer } from "../store/bytes.ts";
 import { Deadlines } from "../store/deadlines.ts";
-import { resolveTimeout, type StoreOptions } from "../store/options.ts";
+import { isPlace, resolveTimeout, type StoreOptions } from "../store/options.ts";
 import { migratePostgres, openPostgres } from "../store/postgres.ts";
 import type { TaskAnswer, TaskPhase, TaskStore } from "./contract.ts";
 import { GraphileQueue } from "./graphile.ts";
@@ -27,14 +28,21 @@ export interface PostgresTasksOptions extends StoreOptions {
   readonly queue?: "graphile-worker" | "none";
 }
 
+const NAMES: Record<keyof PostgresTasksOptions, true> = { timeoutMs: true, schema: true, queue: true };
+const SOURCE = { where: "connectionString", method: "connect", client: "a pg Pool" };
+
+/** How to make a pool. */
+interface PoolPlace {
+  readonly connectionString: string;
+  readonly max?: number;
+}
+
 /**
  * @param source A pg `Pool`; or how to make one (`pg` must be installed), which `close` ends.
  * @throws ParleyError `configuration`; the first operation rejects with it when the schema in the database is newer
  */
-export function postgresTasks(
-  source: TasksPool | { readonly connectionString: string; readonly max?: number },
-  options: PostgresTasksOptions = {},
-): TaskStore {
+export function postgresTasks(source: TasksPool | PoolPlace, options: PostgresTasksOptions = {}): TaskStore {
+  checkNames("postgresTasks", options, NAMES);
   const timeoutMs = resolveTimeout("postgresTasks", options.timeoutMs);
   const name = options.schema ?? "parley";
   if (!/^[a-z_][a-z0-9_]{0,55}$/.test(name)) {
@@ -44,7 +52,8 @@ export function postgresTasks(
     );
   }
   const schema = `"${name}"`;
-  const opened = "connect" in source ? undefined : openPostgres<TasksPool>(source, "postgresTasks", timeoutMs);
+  const own = isPlace<PoolPlace>("postgresTasks", source, SOURCE);
+  const opened = own ? openPostgres<TasksPool>(source, "postgresTasks", timeoutMs) : undefined;
   const pool = opened ?? (source as TasksPool);
   const queue = options.queue === "none" ? undefined : new GraphileQueue(pool, `${name}_queue`);
   const operations = taskOperations("postgres", new Deadlines(timeoutMs));

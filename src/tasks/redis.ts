@@ -9,10 +9,11 @@
  */
 import { randomBytes } from "node:crypto";
 import { ParleyError } from "../errors.ts";
+import { checkNames } from "../internal/options.ts";
 import { asBuffer } from "../store/bytes.ts";
 import { Deadlines } from "../store/deadlines.ts";
 import { type Late, stopIfLate } from "../store/operations.ts";
-import { resolveTimeout, type StoreOptions } from "../store/options.ts";
+import { isPlace, resolveTimeout, type StoreOptions } from "../store/options.ts";
 import { connectRedis, type RedisArgument, type RedisClient, RedisConnection, scriptsOf } from "../store/redis.ts";
 import type { ClaimedTask, StoredTask, TaskAnswer, TaskPhase, TaskStore } from "./contract.ts";
 import { taskOperations } from "./guard.ts";
@@ -35,6 +36,8 @@ export interface RedisTasksOptions extends StoreOptions {
 }
 
 const scripts = scriptsOf(SCRIPTS);
+const NAMES: Record<keyof RedisTasksOptions, true> = { timeoutMs: true, prefix: true };
+const SOURCE = { where: "url", method: "callBuffer", client: "an ioredis client" };
 
 /**
  * @param source An ioredis 5 or 6 client, `Redis` or `Cluster`; or the URL of a server to connect to (`ioredis` must be
@@ -45,10 +48,11 @@ export function redisTasks(
   source: RedisTasksClient | { readonly url: string },
   options: RedisTasksOptions = {},
 ): TaskStore {
+  checkNames("redisTasks", options, NAMES);
   const timeoutMs = resolveTimeout("redisTasks", options.timeoutMs);
   const prefix = options.prefix ?? "parley:";
   if (typeof prefix !== "string") throw new ParleyError("configuration", "redisTasks: option prefix must be text.");
-  const own = "url" in source;
+  const own = isPlace<{ readonly url: string }>("redisTasks", source, SOURCE);
   const client = own ? connectRedis<RedisTasksClient>(source.url, "redisTasks", timeoutMs) : source;
   const deadlines = new Deadlines(timeoutMs);
   const connection = new RedisConnection(client, deadlines);

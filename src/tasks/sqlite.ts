@@ -2,10 +2,11 @@
  * Tasks in a SQLite file: the embedded default. Several processes of one machine may share the file, with a ledger's tables
  * beside these; each runs what is ready, and takes over from one that died.
  */
+import { checkNames } from "../internal/options.ts";
 import { Deadlines } from "../store/deadlines.ts";
 import { stopIfLate } from "../store/operations.ts";
-import { resolveTimeout, type StoreOptions } from "../store/options.ts";
-import { openSqlite, patiently, startSqlite } from "../store/sqlite.ts";
+import { isPlace, resolveTimeout, type StoreOptions } from "../store/options.ts";
+import { openPrivateSqlite, patiently, startSqlite } from "../store/sqlite.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import type { ClaimedTask, TaskAnswer, TaskClaimRequest, TaskHold, TaskPhase, TaskStore } from "./contract.ts";
 import { taskOperations } from "./guard.ts";
@@ -35,22 +36,26 @@ interface Row {
   readonly endsAt: number;
 }
 
+const NAMES: Record<keyof SqliteTasksOptions, true> = { timeoutMs: true, now: true };
+const SOURCE = { where: "path", method: "prepare", client: "a better-sqlite3 database" };
+
 /** Rows whose time is over that one new task makes room for. */
 const SWEEP_ROWS = 16;
 
 /**
  * @param source A better-sqlite3 database, whose settings stay its owner's; or the path of a file to open in WAL mode
- *   (`better-sqlite3` must be installed), which `close` closes.
- * @throws ParleyError `configuration`: the package is missing, the file cannot be opened, or its schema is newer
+ *   for this user alone (`better-sqlite3` must be installed), which `close` closes.
+ * @throws ParleyError `configuration`: an argument is wrong, the package is missing, the file cannot be opened, or its schema is newer
  */
 export function sqliteTasks(
   source: SqliteDatabase | { readonly path: string },
   options: SqliteTasksOptions = {},
 ): TaskStore {
+  checkNames("sqliteTasks", options, NAMES);
   const timeoutMs = resolveTimeout("sqliteTasks", options.timeoutMs);
   const clock = options.now ?? Date.now;
-  const own = "path" in source;
-  const database = own ? openSqlite(source.path, "sqliteTasks", timeoutMs) : source;
+  const own = isPlace<{ readonly path: string }>("sqliteTasks", source, SOURCE);
+  const database = own ? openPrivateSqlite(source.path, "sqliteTasks", timeoutMs) : source;
   const { sql, transact } = startSqlite(database, own, SCHEMA, prepareTasks);
   const operations = taskOperations("sqlite", new Deadlines(timeoutMs));
 

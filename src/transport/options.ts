@@ -2,6 +2,7 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import type { SecureContextOptions } from "node:tls";
 import { ParleyError, reasonOf } from "../errors.ts";
 import { isObject } from "../internal/json.ts";
+import { checkNames } from "../internal/options.ts";
 
 /** Options of `leanHttpTransport`. Durations are milliseconds. */
 export interface LeanHttpOptions {
@@ -50,12 +51,11 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 const DEFAULTS = { maxConnections: 64, idleConnectionMs: 4000, maxMessageBytes: 16 * 1024 * 1024, tls: {} };
-const NAMES = new Set(["headers", ...Object.keys(DEFAULTS)]);
+const NAMES = { headers: true, ...DEFAULTS };
 
 /** @throws ParleyError `configuration`, naming the option. */
 export function resolveLeanHttpOptions(address: string | URL, options: LeanHttpOptions): ResolvedLeanHttpOptions {
-  if (!isObject(options)) throw bad("options", "must be an object");
-  for (const name of Object.keys(options)) if (!NAMES.has(name)) throw bad(name, "is not an option");
+  checkNames("leanHttpTransport", options, NAMES);
   const { headers = {}, ...rest }: LeanHttpOptions = options;
   const given = Object.entries(rest).filter(([, value]) => value !== undefined);
   const resolved = { ...DEFAULTS, ...Object.fromEntries(given) };

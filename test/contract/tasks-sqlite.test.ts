@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -46,6 +46,15 @@ run("sqlite task store", () => {
     expect(await second.read(task.id)).toMatchObject({ phase: "ready" });
     await second.close();
     await ledger.close();
+  });
+
+  it("the file is its owner's alone, one that was there already too", async () => {
+    const path = newFile();
+    writeFileSync(path, "", { mode: 0o644 });
+    const store = sqliteTasks({ path });
+    await store.create(newTask());
+    for (const file of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(file).mode & 0o777, file).toBe(0o600);
+    await store.close();
   });
 
   it("drops what can no longer be read, with all that belongs to it", async () => {

@@ -1,6 +1,7 @@
 /** Calls that go on as tasks, at the command line (H19, H28, T1). */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { file, MAIN, parley, serving, YES } from "../helpers/cli.ts";
 import { handTasks, question } from "../helpers/hand-tasks.ts";
@@ -24,6 +25,33 @@ it("a call that goes on as a task is driven to its end, says so on standard erro
   } finally {
     expect(await server.stop()).toBe(0);
   }
+});
+
+it("a task that fails by its flow's own fault is said on standard error, with what its caller was told", async () => {
+  const server = await serving("failing.mjs");
+  onTestFinished(async () => void (await server.stop()));
+  const wire = new TaskWire(server.url);
+  const twice = await wire.ended(await wire.begin("twice-as-task"));
+  expect(twice).toMatchObject({ status: "failed", error: { data: { reason: "duplicate_key" } } });
+  expect(await wire.ended(await wire.begin("throws-as-task"))).toMatchObject({ result: { isError: true } });
+  await until(() => server.err().includes("throws-as-task") || undefined);
+  expect(server.err()).toMatch(/warning: tools\/call twice-as-task failed: Key "k" is used twice/);
+  expect(server.err()).toMatch(/warning: tools\/call throws-as-task failed: no disk/);
+});
+
+it("a signal while a task's step runs says for what the server waits; a second one ends it at once, with 4", async () => {
+  const server = await serving("long-task.mjs");
+  const wire = new TaskWire(server.url);
+  const taskId = await wire.begin("long");
+  await wire.when(taskId, ({ statusMessage }) => statusMessage === "in its step");
+  const ended = server.stop();
+  await until(() => server.err().includes("parley: waiting for a task that is running; the signal again") || undefined);
+  // The wait is on, and one that comes at once is the first one passed on.
+  await sleep(600);
+  const from = performance.now();
+  await server.stop("SIGINT");
+  expect(await ended).toBe(4);
+  expect(performance.now() - from).toBeLessThan(3_000);
 });
 
 it.each(["native", "sdk"])("H30 its tasks are told of, on --mount %s", async (mount) => {

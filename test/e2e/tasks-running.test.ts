@@ -2,10 +2,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { McpServer } from "@modelcontextprotocol/server";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   type AnyFlow,
+  type BackgroundOptions,
   createParley,
   type Flow,
   type Parley,
@@ -14,6 +16,7 @@ import {
   prompt,
   type TaskStore,
   type TasksOptions,
+  type ToolFlow,
   tool,
 } from "../../src/index.ts";
 import { memoryLedger } from "../../src/ledger/memory.ts";
@@ -549,6 +552,9 @@ describe("a task and its process", () => {
     dead.die();
     const second = await serve([flow], { store: sqliteTasks({ path }), leaseMs: 50, maxAttempts: 1 });
     expect((await second.wire.ended(taskId))["error"]).toMatchObject({ data: { reason: "given_up" } });
+    const told = { type: "task_ended", status: "failed", error: { message: expect.stringContaining("maxAttempts") } };
+    await until(() => second.events.some(({ type }) => type === "task_ended") || undefined);
+    expect(second.events).toContainEqual(expect.objectContaining(told));
   });
 
   it("E11: waits for what a link leads to", async () => {
@@ -569,7 +575,8 @@ describe("a task and its process", () => {
 
   it("H3: without the option tasks nothing is handed over, and no method of tasks is there", async () => {
     const parley = createParley({ keys: [KEY], callers: "anonymous" });
-    const server = await serveFlows("sdk", parley, [tool("job", { background: {} }, () => text("x"))]);
+    const job = tool("job", {}, async (_args, flow) => text(String(await flow.background())));
+    const server = await serveFlows("sdk", parley, [job]);
     closers.push(() => server.close());
     const wire = new TaskWire(server.url);
     expect((await wire.call("job")).error).toMatchObject({ code: -32603, data: { reason: "configuration" } });
@@ -577,5 +584,22 @@ describe("a task and its process", () => {
     expect((await wire.get("x")).error?.code).toBe(-32601);
     expect(() => parley.runTasks([])).toThrow(expect.objectContaining({ code: "configuration" }));
     await parley.close();
+  });
+
+  it("H3: without the option tasks a tool that starts as one is refused where the server starts", () => {
+    const parley = createParley({ keys: [KEY], callers: "anonymous" });
+    const job = (background: BackgroundOptions) => tool("job", { background }, () => text("x"));
+    const mounts: ((flow: ToolFlow) => unknown)[] = [
+      (flow) => parley.handler({ name: "s", version: "1", tools: [flow] }),
+      (flow) => parley.register(new McpServer({ name: "s", version: "1" }), [flow]),
+    ];
+    for (const mounted of mounts) {
+      expect(() => mounted(job({ otherwise: "foreground" }))).not.toThrow();
+      const refused = {
+        code: "configuration",
+        message: expect.stringMatching(/^tool "job" starts as a task.+option tasks/),
+      };
+      expect(() => mounted(job({}))).toThrow(expect.objectContaining(refused));
+    }
   });
 });

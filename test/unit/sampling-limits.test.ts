@@ -172,5 +172,5 @@ test("defaults are finite, and a bad option is a configuration error that names 
       expect.objectContaining({ code: "configuration", details: { option: "maxConcurrent" } }),
     );
   }
-  expect(() => samplingLimits({ maxTokens: 1 } as never)).toThrow("maxTokens is not an option");
+  expect(() => samplingLimits({ maxTokens: 1 } as never)).toThrow("option maxTokens is unknown");
 });

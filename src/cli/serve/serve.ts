@@ -2,9 +2,9 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { messageOf } from "../../errors.ts";
 import { isLoopback } from "../../internal/net.ts";
-import type { ParleyEvent } from "../../server/events.ts";
+import { type ParleyEvent, taskFaults } from "../../server/events.ts";
 import { createParley, type Parley } from "../../server/parley.ts";
-import { oneLine, usageError } from "../exit.ts";
+import { EXIT, oneLine, usageError } from "../exit.ts";
 import type { Io } from "../io.ts";
 import { type EndpointOptions, nativeEndpoint, sdkEndpoint } from "./endpoints.ts";
 import { type Endpoint, serveHttp } from "./http.ts";
@@ -32,7 +32,8 @@ export async function serve(specifier: string, flags: ServeFlags, io: Io, signal
   const verifier = flags.bearerTokens === undefined ? undefined : await readTokens(flags.bearerTokens, io.cwd);
   const module = await loadModule(specifier, io.cwd);
   const mount = mountFor(module, flags.mount);
-  const parley = makeParley(module, { authenticated: verifier !== undefined, warn });
+  const parley = makeParley(module, { authenticated: verifier !== undefined, warn, io });
+  signal.addEventListener("abort", leaveAtNextSignal, { once: true });
   if (flags.stdio === true) {
     await runStdio(await serverFactory(module, parley), parley, out, signal, onError);
     return parley.close();
@@ -56,19 +57,37 @@ export async function serve(specifier: string, flags: ServeFlags, io: Io, signal
   await parley.close();
 }
 
+/** npm passes on a signal that the terminal has sent already: two so close are one. */
+const ONE_SIGNAL_MS = 500;
+
+/** A second signal does not wait. What runs is taken over when its lease is over. */
+function leaveAtNextSignal(): void {
+  const firstAt = performance.now();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.on(name, () => performance.now() - firstAt < ONE_SIGNAL_MS || process.exit(EXIT.failed));
+  }
+}
+
+function waitingFor(tasks: number): string {
+  const what = tasks === 1 ? "a task that is running" : `${tasks} tasks that are running`;
+  return `parley: waiting for ${what}; the signal again ends at once, and leaves the rest to another process`;
+}
+
 function makeParley(
   { options }: ServedModule,
-  setting: { authenticated: boolean; warn: (text: string) => void },
+  setting: { authenticated: boolean; warn: (text: string) => void; io: Io },
 ): Parley {
   if (options.callers === "authenticated" && !setting.authenticated) {
     throw usageError("the module serves authenticated callers only", "give --bearer-tokens FILE, over HTTP");
   }
+  const faultOf = taskFaults();
   return createParley({
     callers: setting.authenticated ? "authenticated" : "anonymous",
     ...options,
     onEvent: (event) => {
-      const text = warningOf(event);
+      const text = warningOf(event) ?? faultOf(event);
       if (text !== undefined) setting.warn(text);
+      if (event.type === "tasks_draining") setting.io.err(waitingFor(event.tasks));
       options.onEvent?.(event);
     },
   });

@@ -6,8 +6,9 @@ import type {
   ServerOptions,
 } from "@modelcontextprotocol/server";
 import { localhostAllowedHostnames, localhostAllowedOrigins } from "@modelcontextprotocol/server";
-import { ParleyError } from "../../errors.ts";
+import type { ParleyError } from "../../errors.ts";
 import type { AnyFlow, PromptFlow, ResourceFlow, ToolFlow } from "../../flow/define.ts";
+import { badOption, checkNames } from "../../internal/options.ts";
 
 /** What of a request tells who calls: its headers. */
 export interface CallerHeaders {
@@ -105,8 +106,34 @@ const LIMITS: HandlerLimits = {
   keepAliveMs: 15_000,
 };
 
+const NAMES: Record<keyof HandlerOptions, true> = {
+  name: true,
+  version: true,
+  title: true,
+  description: true,
+  websiteUrl: true,
+  icons: true,
+  instructions: true,
+  capabilities: true,
+  cacheHints: true,
+  tools: true,
+  prompts: true,
+  resources: true,
+  authenticate: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  maxBodyBytes: true,
+  maxPendingBytes: true,
+  maxDepth: true,
+  bodyTimeoutMs: true,
+  keepAliveMs: true,
+  legacy: true,
+  onError: true,
+};
+
 /** @throws ParleyError `configuration` */
 export function resolveHandler(options: HandlerOptions): ResolvedHandler {
+  checkNames("handler", options, NAMES);
   const { name, version, title, description, websiteUrl, icons } = options;
   for (const [option, value] of Object.entries({ name, version })) {
     if (typeof value !== "string" || value === "") throw wrong(option, "must be a non-empty string");
@@ -157,5 +184,5 @@ function given<T extends object>(members: T): { [K in keyof T]: Exclude<T[K], un
 }
 
 function wrong(option: string, rule: string): ParleyError {
-  return new ParleyError("configuration", `handler: option ${option} ${rule}.`, { details: { option } });
+  return badOption("handler", option, rule);
 }

@@ -1,4 +1,6 @@
-import { ParleyError } from "../../errors.ts";
+import type { ParleyError } from "../../errors.ts";
+import { isObject } from "../../internal/json.ts";
+import { badOption, checkNames } from "../../internal/options.ts";
 import type { TaskStore } from "../../tasks/contract.ts";
 
 export interface TasksOptions {
@@ -58,10 +60,7 @@ const DEFAULTS = {
 
 /** @throws ParleyError `configuration`, with the option named. */
 export function resolveTasks(given: TaskStore | TasksOptions, callers: string | undefined): ResolvedTasks {
-  const options: TasksOptions = "store" in given ? given : { store: given };
-  if (typeof options.store?.claim !== "function" || typeof options.store.create !== "function") {
-    throw wrong("store", "must be a task store");
-  }
+  const options = optionsIn(given);
   for (const name of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
     const value = options[name];
     if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
@@ -76,8 +75,21 @@ export function resolveTasks(given: TaskStore | TasksOptions, callers: string | 
   return { ...DEFAULTS, ...shared, ...(Object.fromEntries(set) as unknown as TasksOptions) };
 }
 
+function optionsIn(given: TaskStore | TasksOptions): TasksOptions {
+  if (isStore(given)) return { store: given };
+  if (!isObject(given)) throw badOption("createParley", "tasks", `must be ${A_STORE}, or { store } with options`);
+  checkNames("createParley", given, { store: true, ...DEFAULTS }, "tasks");
+  const options = given as TasksOptions;
+  if (!isStore(options.store)) throw wrong("store", `must be ${A_STORE}`);
+  return options;
+}
+
+const A_STORE = 'a task store, such as sqliteTasks({ path: "tasks.sqlite" })';
+
+function isStore(value: unknown): value is TaskStore {
+  return isObject(value) && typeof value["claim"] === "function" && typeof value["create"] === "function";
+}
+
 function wrong(name: string, rule: string): ParleyError {
-  return new ParleyError("configuration", `createParley: option tasks.${name} ${rule}.`, {
-    details: { option: `tasks.${name}` },
-  });
+  return badOption("createParley", `tasks.${name}`, rule);
 }

@@ -106,10 +106,11 @@ function conclude(
   { state, body, head, signal, questions: asking }: TaskRunInput,
   options: RunnerOptions,
 ): TaskRunEnd | undefined {
-  const ended = (given: TaskEnd): TaskRunEnd => {
+  const ended = (given: TaskEnd, threw?: string): TaskRunEnd => {
     const why = unwritable(given);
     const end = why === undefined ? given : UNWRITABLE;
-    const error = end.status === "failed" ? { error: { message: why ?? end.error.message } } : {};
+    const message = why ?? (end.status === "failed" ? end.error.message : threw);
+    const error = message === undefined ? {} : { error: { message } };
     const { callId, round } = state;
     const common = { method: "tools/call", target: head.target, callId, round } as const;
     options.onEvent({ type: "task_ended", ...common, status: end.status, ...error });
@@ -124,7 +125,7 @@ function conclude(
       return ended(completed(outcome.value, head.target));
     case "threw":
       if (signal.aborted) return stopped(signal, ended);
-      return ended(thrown(outcome.error));
+      return ended(thrown(outcome.error), faultOf(outcome.error));
     case "aborted":
       return stopped(signal, ended);
     case "missing_capability":
@@ -187,6 +188,11 @@ function thrown(error: unknown): TaskEnd {
   }
   if (error instanceof ProtocolError) return failedWith(error);
   return { status: "completed", result: { ...(toolError(messageOf(error)) as JsonObject), resultType: "complete" } };
+}
+
+/** What is told of it on the event; a person's "no" is no fault. */
+function faultOf(error: unknown): string | undefined {
+  return endedByPerson("tools/call", error) === undefined ? messageOf(error) : undefined;
 }
 
 /** What a call is answered with whose result is no JSON (H16); the reason is for the event. */

@@ -87,7 +87,10 @@ export class TaskRunner implements Waker {
     await this.#looking;
     const { holdClock, tasks } = this.#options;
     const all = () => Promise.all([...this.#running.values()].map(({ ended }) => ended));
-    if (this.#running.size > 0) await Promise.race([all(), holdClock.sleep(tasks.drainMs)]);
+    if (this.#running.size > 0) {
+      this.#options.onEvent({ type: "tasks_draining", tasks: this.#running.size });
+      await Promise.race([all(), holdClock.sleep(tasks.drainMs)]);
+    }
     for (const { abort } of this.#running.values()) abort.abort(new TaskStopped("drained"));
     // A step that does not listen to its signal ends with the process: its lease is no longer kept up.
     let stopTimer = () => {};
@@ -162,6 +165,9 @@ export class TaskRunner implements Waker {
       }
       if (claimed.attempt > tasks.maxAttempts) {
         await this.#settle(hold, { body: { ...body, put: [], updatedAt: now(), end: GIVEN_UP }, phase: "ended" });
+        const { callId, round } = body.state;
+        const error = { message: `Given up: taken over ${tasks.maxAttempts} times (tasks.maxAttempts).` };
+        this.#options.onEvent({ type: "task_ended", ...toolCall(head.target), callId, round, status: "failed", error });
         return;
       }
       if (claimed.attempt > 1) this.#tellTakeOver(claimed, body.state.callId, body.state.round, head.target);
